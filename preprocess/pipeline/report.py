@@ -1,5 +1,6 @@
 """The report of a finished corpus: AliBERT's Table 1, what was dropped, and how to make it again."""
 
+import hashlib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from preprocess.pipeline.tables import page, table_1
 from preprocess.tokenizer_study.report import write_pages
 
 NAME = "report"
-VERSION = 3  # of its output: see alibert_common.provenance.Stage
+VERSION = 4  # of its output: see alibert_common.provenance.Stage
 STAGE = Stage("corpus", VERSION)
 
 
@@ -50,7 +51,7 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
         sources[source.name] = {
             "type": source.type,
             "licence": read["settings"].get("licence", ""),
-            "inputs": read["inputs"],
+            "inputs": _inputs(read),
             "read": asdict(total(Report.from_json(read).kept)),
             "cleaned": asdict(total(Report.from_json(cleaned).kept)),
             "unique": asdict(kept.get(source.name, Size())),
@@ -76,6 +77,14 @@ def gather(file: CorpusFile, steps: list[Step]) -> dict:
         "stage_versions": {stage: stage_version(manifest) for (stage, _), manifest in manifests.items()},
         "outputs": _hashes([step.output for step in steps if step.stage in ("train_tokenizer", "binarize")]),
     }
+
+
+def _inputs(read: dict) -> dict:
+    """How much a source reads, without names of files: these may name patients, and reports are passed on."""
+    files = read["inputs"]
+    digest = hashlib.sha256("".join(file["sha256"] + "\n" for file in files).encode()).hexdigest() if files else ""
+    rows = read.get("database", {}).get("rows", 0)
+    return {"files": len(files), "rows": rows, "bytes": sum(file["bytes"] for file in files), "sha256": digest}
 
 
 def _rules(stage: str, source: str, manifest: dict) -> list[dict]:

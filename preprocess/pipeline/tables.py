@@ -1,7 +1,5 @@
 """The report on a corpus, made of what corpus.json holds."""
 
-import hashlib
-
 from alibert_common.report.document import Block, Code, Section, Table
 from preprocess.documents.document import Size
 from preprocess.tokenizer_study.tables import share
@@ -84,18 +82,20 @@ def _splits(content: dict) -> Table:
 def _made(content: dict) -> list[Block]:
     versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
     stages = ", ".join(f"{stage} {version}" for stage, version in content["stage_versions"].items())
-    inputs = []
-    for name, source in content["sources"].items():
-        files = source["inputs"]
-        digest = hashlib.sha256("".join(file["sha256"] + "\n" for file in files).encode()).hexdigest()
-        inputs.append([name, f"{len(files):,}", f"{sum(file['bytes'] for file in files):,}", digest])
+    inputs = [
+        [name, *(f"{source['inputs'][size]:,}" for size in ("files", "rows", "bytes")), source["inputs"]["sha256"]]
+        for name, source in content["sources"].items()
+    ]
     outputs = [[file["path"], f"{file['bytes']:,}", file["sha256"]] for file in content["outputs"]]
-    legend = {"SHA-256": "that of the list of the files' SHA-256, which is in corpus.json"}
+    legend = {
+        "rows": "of a database",
+        "SHA-256": "that of the list of the files' SHA-256, which is in documents/SOURCE/manifest.json",
+    }
     return [
         f"{versions}.",
         f"SHA-256 of the settings: {content['settings_sha256']}.",
         f"Versions of the stages: {stages}.",
-        Table("Inputs", ["source", "files", "bytes", "SHA-256"], inputs, legend),
+        Table("Inputs", ["source", "files", "rows", "bytes", "SHA-256"], inputs, legend),
         Table("Outputs", ["file", "bytes", "SHA-256"], outputs),
         "The commands:",
         Code(content["commands"]),

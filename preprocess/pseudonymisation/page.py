@@ -10,8 +10,16 @@ from preprocess.documents.samples import Samples
 from preprocess.pseudonymisation.documents import Replaced
 from preprocess.pseudonymisation.spans import LABELS
 
-WARNING = "This page shows real identifiers of patients. Delete it when you have checked them."
+WARNING = (
+    "This page shows real identifiers of patients. Delete it when you have checked them. It shows what was found, and "
+    "not what was missed: read some pseudonymised documents, too."
+)
 HEAD = ["kind", "before", "identifier", "after", "replaced by"]
+KINDS = {
+    "SECU": "social security number (NIR)", "IPP": "number of the patient in the hospital", "NDA": "number of a stay",
+    "MAIL": "e-mail address", "TEL": "telephone", "DATE_NAISSANCE": "date of birth", "ADRESSE": "street",
+    "ZIP": "postcode", "VILLE": "town", "HOPITAL": "hospital", "NOM": "surname", "PRENOM": "first name",
+}  # fmt: skip
 PART = "␟"  # between the parts of a sample
 LONGEST = 45  # characters of a part
 
@@ -34,7 +42,8 @@ def write_page(file: Path, samples: Samples, counts: Mapping[str, int], most: in
     drawn = {label: [text for _, (_, text) in sorted(samples.kept.get(label, {}).items())] for label in LABELS}
     shares = shared_out(most, {label: len(texts) for label, texts in drawn.items()})
     rows = [[label, *text.split(PART)] for label in LABELS for text in drawn[label][: shares[label]]]
-    blocks: list[Block] = [WARNING, Table("Found", ["kind", "number"], found), Table("Drawn", HEAD, rows)]
+    counted = Table("Identifiers that were found", ["kind", "number"], found, KINDS)
+    blocks: list[Block] = [WARNING, counted, Table("Examples, chosen at random", HEAD, rows)]
     write_text(file, html.render(Section("Pseudonymisation", blocks)))
 
 

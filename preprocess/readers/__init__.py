@@ -75,5 +75,5 @@ def _set_patient(document: Document, pattern: str, log: ReadLog) -> None:
     """Take the patient from the id of a document, where --patient-pattern finds one."""
     if (found := re.search(pattern, document.id)) and found[1]:
         document.metadata = document.metadata | {PATIENT: found[1]}
-    else:
+    elif not document.metadata.get(PATIENT):
         log.note(WITHOUT_PATIENT)

@@ -15,11 +15,12 @@ from preprocess.readers.read_log import Fault, ReadLog, UnreadableFile
 
 CHUNK = 1 << 20
 LARGEST = 64_000_000  # bytes of a message, of which the library makes several copies
+NONE = Fault("a file without an HL7 message", "give it the ending of what it holds, or convert it to UTF-8")
 HEAD = re.compile(rb"[\r\n\x0b](?=MSH[^\w\s])")  # behind the end of a line, or the frame of MLLP
-# MSH-18 (HL7 table 0211) in Python's names.
+# MSH-18 (HL7 table 0211) in Python's names. A message whose bytes begin with MSH is not in UTF-16, whatever it says.
 CHARSETS = {
     "8859/1": "cp1252", "8859/15": "iso8859-15", "ASCII": "cp1252", "UNICODE UTF-8": "utf-8", "UTF-8": "utf-8",
-    "UNICODE": "utf-8", "UNICODE UTF-16": "utf-16",
+    "UNICODE": "utf-8", "UNICODE UTF-16": "utf-8",
 }  # fmt: skip
 
 
@@ -37,7 +38,7 @@ def read_hl7(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Documen
                 name = name or f"{options.name}-{number}"
                 yield Document(name, options.default_source, content.lines, "", date, metadata)
     if not number and file.stat().st_size:
-        raise UnreadableFile(file, Fault("a file without an HL7 message", "give it the ending of what it holds"))
+        raise UnreadableFile(file, NONE)
 
 
 def _messages(handle: IO[bytes]) -> Iterator[bytes]:

@@ -125,8 +125,7 @@ def _pages(document: "PdfDocument", numbers: Iterable[int]) -> Iterator["PdfPage
 
 
 def _columns(page: "PdfPage", notes: Counter[str]) -> Page:
-    cut, paper = page.get_cropbox(), page.get_mediabox()
-    bounds = (*map(max, cut[:2], paper[:2]), *map(min, cut[2:], paper[2:]))
+    bounds = page.get_bbox()  # get_mediabox does not know the box that all pages share
     with closing(page.get_textpage()) as text:
         groups = PageText(text.raw, bounds, notes).runs(lambda: _has_large_picture(page))
     return [column for runs in groups for column in columns_of(runs)]

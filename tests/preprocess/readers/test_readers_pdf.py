@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 import shlex
 import sys
 import time
@@ -225,6 +226,13 @@ def test_full_pages_take_seconds(draw):
     data, started = drawn(small), time.process_time()
     assert read_pdf(data).lines
     assert time.process_time() - started < 4
+
+
+def test_a_page_may_have_the_size_that_all_pages_share():
+    data = drawn(written("CHU de Nantes", y=830))
+    (box,) = re.findall(rb"/MediaBox \[[^]]*\]", data)
+    shared = data.replace(box, b"").replace(b"/Type /Pages", b"/Type /Pages " + box)
+    assert shared.count(box) == 1 and read_pdf(shared).lines == ["CHU de Nantes"]
 
 
 def test_text_drawn_twice_or_outside_or_invisible_or_slanted():
