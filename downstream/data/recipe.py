@@ -125,7 +125,7 @@ class Recipe:
         try:
             groups = re.compile(self.patient_pattern or "()").groups
         except re.error as error:
-            raise InputError(f"{file}: patient_pattern is no regular expression ({error}); mend it.") from None
+            raise InputError(f"{file}: patient_pattern is no regular expression ({error}); correct it.") from None
         if not groups:
             raise InputError(f"{file}: patient_pattern has no group; put the patient's part in ( ).")
 

@@ -79,7 +79,7 @@ def tell(args: argparse.Namespace, done: "list[Job]", failed: "list[Job]") -> No
     wrong, found = [], []
     if failed:
         names = ", ".join(f"{job.recipe.stem} ({job.learner})" for job in failed)
-        wrong.append(f"{len(failed)} of {len(done) + len(failed)} did not end well: {names}; mend, and run again.")
+        wrong.append(f"{len(failed)} of {len(done) + len(failed)} did not end well: {names}; correct, and run again.")
     if done and args.pretraining_text:
         try:
             seen_before(done, args.pretraining_text, args.output / "pretraining_text.json")

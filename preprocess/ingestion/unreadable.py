@@ -36,7 +36,7 @@ def refuse_unreadable(rows: Sequence[Skipped], files: int, output: Path, options
     told = ", ".join(f"{reason}: {count:,}" for reason, count in reasons)
     count = len({row.file for row in rows})
     raise InputError(
-        f"{first.file} and others: {count:,} of {files:,} files cannot be read ({told}); mend those that "
+        f"{first.file} and others: {count:,} of {files:,} files cannot be read ({told}); correct those that "
         f"{readable(listed)} lists, or leave them out with --skip-unreadable."
     )
 

@@ -142,7 +142,9 @@ def _walk(folder: Path, options: ReadOptions, log: ReadLog) -> list[Path]:
             else:
                 take(link)
         except OSError as error:  # to nothing, or to itself
-            log.refuse(options, link, "the link", Fault("a link to nothing", "mend or remove it", error.strerror or ""))
+            log.refuse(
+                options, link, "the link", Fault("a link to nothing", "repair or remove it", error.strerror or "")
+            )
     return sorted(files)
 
 

@@ -290,6 +290,75 @@ MUTATIONS = [
         "if not least <= getattr(self, name) < math.inf:", "if getattr(self, name) < least:",
         "tests/alibert_fairseq/models/test_models.py::test_what_a_modern_body_cannot_be_is_refused_in_one_sentence",
     ),
+    Mutation(
+        "hospital: files of a folder that cannot be read", "preprocess/ingestion/unreadable.py",
+        'if not rows or options.on_error == "skip":', "if True:",
+        "tests/preprocess/ingestion/test_unreadable.py::test_all_files_that_cannot_be_read_are_counted_by_reason_and_listed",
+    ),
+    Mutation(
+        "hospital: output that lacks files", "preprocess/ingestion/unreadable.py",
+        'if options.on_error == "stop" and (output', "if False and (output",
+        "tests/preprocess/ingestion/test_unreadable.py::test_an_output_that_lacks_files_does_not_pass_for_a_whole_one",
+    ),
+    Mutation(
+        "hospital: file that takes too long", "preprocess/readers/conversion/isolated.py",
+        'timer = Timer(question["seconds"], end)', 'timer = Timer(25, end)',
+        "tests/preprocess/readers/test_isolated.py::test_a_file_that_takes_too_long_is_given_up",
+    ),
+    Mutation(
+        "hospital: file that opens a connection, runs a program or writes", "preprocess/readers/conversion/child.py",
+        "sys.addaudithook(_refuse)", "pass",
+        "tests/preprocess/readers/test_isolated.py::test_neither_network_nor_commands_nor_output",
+    ),
+    Mutation(
+        "hospital: password in a URL", "preprocess/readers/records/database.py",
+        "if url.password is not None or SECRET", "if SECRET",
+        "tests/preprocess/ingestion/test_database.py::test_a_url_that_is_none_or_tells_a_password_is_refused",
+    ),
+    Mutation(
+        "hospital: table that changes while it is read", "preprocess/ingestion/notes_table.py",
+        "if self.database and state_of(", "if False and state_of(",
+        "tests/preprocess/ingestion/test_database.py::test_a_table_that_changes_is_refused_and_read_anew",
+    ),
+    Mutation(
+        "hospital: rows without an id", "preprocess/readers/records/database.py", "if with_id < rows:", "if False:",
+        "tests/preprocess/ingestion/test_database.py::test_a_table_that_cannot_be_read_is_one_sentence",
+    ),
+    Mutation(
+        "hospital: pattern that finds no patient", "preprocess/ingestion/checks.py",
+        "if read_options.patient_pattern and whole", "if False and whole",
+        "tests/preprocess/readers/test_document_patients.py::test_a_pattern_that_finds_no_patient_is_refused",
+    ),
+    Mutation(
+        "hospital: patient said twice", "preprocess/readers/options.py",
+        "if self.patient_pattern and self.patient:", "if False:",
+        "tests/preprocess/readers/test_document_patients.py::test_a_patient_is_told_once",
+    ),
+    Mutation(
+        "hospital: two keys for one corpus", "preprocess/pipeline/checks.py",
+        'if step.stage == "pseudonymise"}) > 1:', 'if False}) > 1:',
+        "tests/preprocess/pipeline/test_hospital_corpus.py::test_what_cannot_be_meant_is_refused_before_any_work",
+    ),
+    Mutation(
+        "hospital: pattern of numbers that cannot be", "preprocess/pseudonymisation/settings.py",
+        "compiled(patterns, option)", "pass",
+        "tests/preprocess/pseudonymisation/test_pseudonymise.py::test_bad_input_is_one_sentence",
+    ),
+    Mutation(
+        "hospital: key inside the output", "preprocess/pseudonymise.py",
+        "if output.absolute() in key_file.absolute().parents:", "if False:",
+        "tests/preprocess/pseudonymisation/test_pseudonymise.py::test_bad_input_is_one_sentence",
+    ),
+    Mutation(
+        "hospital: key that changes while it is used", "preprocess/pseudonymise.py",
+        "if key_digest(key) != self.digest:", "if False:",
+        "tests/preprocess/pseudonymisation/test_pseudonymise.py::test_a_key_that_changes_while_it_is_used_is_refused",
+    ),
+    Mutation(
+        "hospital: annotated document without a patient", "downstream/data/patients.py",
+        "if unknown := list(", "if False and list(",
+        "tests/downstream/data/test_patients.py::test_a_document_without_patient_or_with_two_is_refused",
+    ),
 ]  # fmt: skip
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a user can mend is one sentence and an exit code."""
+"""What a user can correct is one sentence and an exit code."""
 
 import errno
 

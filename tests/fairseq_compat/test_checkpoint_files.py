@@ -155,7 +155,7 @@ def test_a_copy_is_as_old_as_what_it_is_a_copy_of(tmp_path, monkeypatch):
         time.sleep(0.02)
     assert update_of(tmp_path / "checkpoint_previous.pt") == 1
     truncate(tmp_path / "checkpoint_last.pt")
-    mend(tmp_path)
+    repair(tmp_path)
     assert update_of(tmp_path / "checkpoint_last.pt") == 2
 
 
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_read_is_damaged(tmp_path, monkeypatch):
         return Unreadable(path) if path.name == "checkpoint_last.pt" else open(path, *mode)
 
     monkeypatch.setattr(recovery, "open", opened, raising=False)
-    mend(tmp_path)
+    repair(tmp_path)
     assert update_of(tmp_path / "checkpoint_last.pt") == 1
 
 
@@ -207,7 +207,7 @@ def test_a_file_that_this_user_may_not_read_is_refused_and_not_set_aside(tmp_pat
 
     monkeypatch.setattr(recovery, "open", opened, raising=False)
     with pytest.raises(Refusal, match="checkpoint_last.pt: cannot be read"):
-        mend(tmp_path)
+        repair(tmp_path)
     assert update_of(tmp_path / "checkpoint_last.pt") == 2 and len(names(tmp_path)) == 2
 
 
@@ -216,7 +216,7 @@ def test_a_run_is_resumed_though_the_model_that_it_began_with_is_gone(tmp_path):
     save(tmp_path / "checkpoint_last.pt", 10)
     truncate(tmp_path / "checkpoint_last.pt")
     gone = str(tmp_path / "gone.pt")
-    assert mend(tmp_path, finetune_from_model=gone) == str(tmp_path / "checkpoint_1_9.pt")
+    assert repair(tmp_path, finetune_from_model=gone) == str(tmp_path / "checkpoint_1_9.pt")
 
 
 def test_an_error_that_is_not_the_systems_is_none_of_writing(tmp_path):
@@ -298,7 +298,7 @@ def run_in(folder: Path, **options) -> SimpleNamespace:
     return SimpleNamespace(**{"save_dir": str(folder), "no_last_checkpoints": False} | defaults | options)
 
 
-def mend(folder: Path, **options) -> str | None:
+def repair(folder: Path, **options) -> str | None:
     return recovery.checkpoint_to_resume(run_in(folder, **options))
 
 
@@ -341,12 +341,12 @@ def test_a_damaged_last_one_is_set_aside_for_the_newest_whole_one(lost, tmp_path
     damaged = lost((tmp_path / "checkpoint_last.pt").read_bytes())
     (tmp_path / "checkpoint_last.pt").write_bytes(damaged)  # its other name is the same file
     with caplog.at_level(logging.WARNING):
-        assert mend(tmp_path) == str(tmp_path / "checkpoint_1_10.pt")
+        assert repair(tmp_path) == str(tmp_path / "checkpoint_1_10.pt")
     assert update_of(tmp_path / "checkpoint_last.pt") == 10
     assert (tmp_path / "checkpoint_last.damaged.pt").read_bytes() == damaged
     (said,) = caplog.messages
     assert said.startswith(f"{tmp_path}/checkpoint_last.pt: damaged (") and said.endswith("from checkpoint_1_10.pt")
-    assert mend(tmp_path) is None and len(caplog.messages) == 1  # nothing to do
+    assert repair(tmp_path) is None and len(caplog.messages) == 1  # nothing to do
 
 
 @pytest.mark.parametrize("link", [False, True], ids=["missing", "dangling link"])
@@ -357,7 +357,7 @@ def test_a_missing_last_one_is_another_name_of_the_newest_whole_one(link, tmp_pa
     if link:
         (tmp_path / "checkpoint_last.pt").symlink_to("nowhere.pt")
     with caplog.at_level(logging.WARNING):
-        assert mend(tmp_path) == str(tmp_path / "checkpoint_best.pt")
+        assert repair(tmp_path) == str(tmp_path / "checkpoint_best.pt")
     assert "the run resumes from checkpoint_best.pt" in caplog.text
     assert update_of(tmp_path / "checkpoint_last.pt") == 8 and not (tmp_path / "checkpoint_last.pt").is_symlink()
 
@@ -366,28 +366,28 @@ def test_a_missing_last_one_is_another_name_of_the_newest_whole_one(link, tmp_pa
 def test_a_run_that_saves_no_last_one_makes_none(options, tmp_path):
     """It would stay as it is, and the next start would resume from it."""
     save(tmp_path / "checkpoint_1_2.pt", 2)
-    assert mend(tmp_path, **options) == str(tmp_path / "checkpoint_1_2.pt") and len(names(tmp_path)) == 1
+    assert repair(tmp_path, **options) == str(tmp_path / "checkpoint_1_2.pt") and len(names(tmp_path)) == 1
 
 
 def test_a_folder_in_its_place_is_refused_with_the_checkpoint_to_resume_from(tmp_path):
     save(tmp_path / "checkpoint_1_2.pt", 2)
     (tmp_path / "checkpoint_last.pt").mkdir()
     with pytest.raises(Refusal, match="checkpoint_last.pt: a folder; the newest whole checkpoint is checkpoint_1_2.pt"):
-        mend(tmp_path)
+        repair(tmp_path)
 
 
 def test_without_a_whole_checkpoint_a_run_is_refused_and_never_starts_at_zero(tmp_path):
     save(tmp_path / "checkpoint_last.pt")
     truncate(tmp_path / "checkpoint_last.pt")
     with pytest.raises(Refusal, match="its end is missing.*; the folder has no other checkpoint; give another"):
-        mend(tmp_path)
+        repair(tmp_path)
     assert names(tmp_path) == ["checkpoint_last.pt"]
     (tmp_path / "checkpoint_last.pt").rename(tmp_path / "checkpoint_1_9.pt")
     torch.save(STATE, tmp_path / "checkpoint2.pt")  # of stock fairseq
     with pytest.raises(
         Refusal, match=r"last.pt: missing; no other one has a right digest \(newest: checkpoint2.pt\); rename"
     ):
-        mend(tmp_path)
+        repair(tmp_path)
     assert names(tmp_path) == ["checkpoint2.pt", "checkpoint_1_9.pt"]
 
 
@@ -398,7 +398,7 @@ def test_a_damaged_checkpoint_does_not_count_as_the_newest_whole_one(tmp_path):
     raw = bytearray(file.read_bytes())
     raw[raw.index(torch.tensor(2000.0).numpy().tobytes())] ^= 1  # a bit of the weights
     file.write_bytes(raw)
-    mend(tmp_path)
+    repair(tmp_path)
     assert update_of(tmp_path / "checkpoint_last.pt") == 1
 
 
@@ -414,17 +414,17 @@ def test_checkpoints_of_another_run_are_not_taken_for_its_own(tmp_path):
     """A run whose state is sharded, one with another --checkpoint-suffix, and a copy under a name of the user's."""
     for name in ("checkpoint_last-shard0.pt", "checkpoint_1_50-shard0.pt", "checkpoint_best-b.pt", "checkpoint_old.pt"):
         save(tmp_path / name, 50)
-    assert mend(tmp_path) is None and len(names(tmp_path)) == 4
+    assert repair(tmp_path) is None and len(names(tmp_path)) == 4
     best = tmp_path / "checkpoint.best_loss_-2.3450.pt"
     save(best, 5)
-    assert mend(tmp_path) == str(best) and update_of(tmp_path / "checkpoint_last.pt") == 5
+    assert repair(tmp_path) == str(best) and update_of(tmp_path / "checkpoint_last.pt") == 5
     assert recovery.checkpoint_to_resume(run_in(tmp_path), "-c") is None
 
 
 def test_a_new_run_is_left_to_begin(tmp_path):
-    assert mend(tmp_path / "not yet") is None
+    assert repair(tmp_path / "not yet") is None
     torch.save(STATE, tmp_path / "checkpoint.pt")  # what it begins with
-    assert mend(tmp_path, finetune_from_model=str(tmp_path / "checkpoint.pt")) is None
+    assert repair(tmp_path, finetune_from_model=str(tmp_path / "checkpoint.pt")) is None
 
 
 @pytest.mark.parametrize("rank, ending", [(0, Refusal), (1, SystemExit)])
@@ -439,7 +439,7 @@ def test_the_first_rank_says_it_and_all_end(rank, ending, tmp_path, monkeypatch)
 
     def refuse():
         assert rank == 0
-        raise Refusal("checkpoint_last.pt: mend it.")
+        raise Refusal("checkpoint_last.pt: repair it.")
 
     with pytest.raises(ending):
         recovery._on_first_rank(trainer, refuse)

@@ -68,7 +68,7 @@ def _questions(path: Path, wanted: tuple[str, ...], counts: Counter) -> Iterator
             place = f"{file}, question {number}"
             kind = field(record, "type", str, place)
             if kind not in TYPES:
-                raise InputError(f"{place}: the type {kind!r} is none of {', '.join(TYPES)}; mend the question.")
+                raise InputError(f"{place}: the type {kind!r} is none of {', '.join(TYPES)}; correct the question.")
             if kind in wanted:
                 yield place, record
             else:
@@ -98,7 +98,7 @@ def _answers(record: dict, place: str) -> tuple[tuple[str, ...], ...]:
         )
     answers = tuple(tuple(dict.fromkeys(form.strip() for form in group if form.strip())) for group in groups)
     if not answers or not all(answers):
-        raise InputError(f"{place}: exact_answer is {exact!r}, in which an answer is empty; mend the question.")
+        raise InputError(f"{place}: exact_answer is {exact!r}, in which an answer is empty; correct the question.")
     return answers
 
 

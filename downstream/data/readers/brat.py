@@ -144,7 +144,7 @@ def _annotations(file: Path, text: str, counts: Counter) -> tuple[dict[str, Ment
         if line.startswith("R"):
             label, arguments = _parse(line, place)
             if not set(arguments) <= entities.keys():
-                raise InputError(f"{place}: the entity {' or '.join(arguments)} has no T line; mend the relation.")
+                raise InputError(f"{place}: the entity {' or '.join(arguments)} has no T line; correct the relation.")
             counts["second relations of one pair left out"] += arguments in relations
             relations.setdefault(arguments, (label, place))
         elif line and not line.startswith("T"):
@@ -160,7 +160,7 @@ def _parse(line: str, place: str) -> tuple[str, tuple[str, str]]:
         (_, first), (_, second) = first.split(":"), second.split(":")
     except ValueError:
         raise InputError(
-            f"{place}: not a relation line of brat (R1<tab>TYPE Arg1:T1 Arg2:T2); mend the line."
+            f"{place}: not a relation line of brat (R1<tab>TYPE Arg1:T1 Arg2:T2); correct the line."
         ) from None
     return label, (first, second)
 
@@ -172,11 +172,11 @@ def parse_entity(line: str, text: str, place: str) -> tuple[str, tuple[tuple[int
         [(label, offsets)] = WHERE.findall(where)
         fragments = [(int(start), int(end)) for start, end in map(str.split, offsets.split(";"))]
     except ValueError:
-        raise InputError(f"{place}: not an entity line of brat (T1<tab>TYPE 3 8<tab>text); mend the line.") from None
+        raise InputError(f"{place}: not an entity line of brat (T1<tab>TYPE 3 8<tab>text); correct the line.") from None
     for start, end in fragments:
         if not 0 <= start < end <= len(text):
             raise InputError(
-                f"{place}: offsets {start} {end} lie outside the {len(text)} characters of text; mend them."
+                f"{place}: offsets {start} {end} lie outside the {len(text)} characters of text; correct them."
             )
     if _quoted(text, fragments) != _one_line(quoted):
         raise InputError(

@@ -150,7 +150,7 @@ def _lines(file: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list
         width = width or len(cells)
         if len(cells) != width:
             raise InputError(
-                f"{file}, line {number}: {len(cells)} columns where the first line has {width}; mend the line, "
+                f"{file}, line {number}: {len(cells)} columns where the first line has {width}; correct the line, "
                 "or say how cells are divided and quoted."
             )
         yield number, cells
@@ -165,4 +165,4 @@ def _quoted(file: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[s
                 yield number, cells
             number = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{file}, line {number}: not a row of quoted cells ({error}); mend the quotes.") from None
+        raise InputError(f"{file}, line {number}: not a row of quoted cells ({error}); correct the quotes.") from None

@@ -74,7 +74,7 @@ def read_relations(path: Path, labels: Labels, counts: Counter) -> Iterator[tupl
                 first, second = (drugs.get(pair.get(end, "")) for end in ("e1", "e2"))
                 if first is None or second is None:
                     raise InputError(
-                        f"{place}: the pair {name!r} has an entity that is not in the sentence; mend the pair."
+                        f"{place}: the pair {name!r} has an entity that is not in the sentence; correct the pair."
                     )
                 if label is not None:
                     yield place, Relation(name, text, label, (first, second), group)
@@ -93,7 +93,9 @@ def _document_of(file: Path) -> etree._Element:
         root = etree.fromstring(file.read_bytes(), etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as error:
         reason = " ".join(error.msg.split()).rstrip(".")
-        raise InputError(f"{file}, line {error.lineno}: not XML ({reason}); copy the file again, or mend it.") from None
+        raise InputError(
+            f"{file}, line {error.lineno}: not XML ({reason}); copy the file again, or correct it."
+        ) from None
     if root.tag != "document":
         raise InputError(f"{file}: its root is <{root.tag}>, not the <document> of the DDI corpus; check the format.")
     return root
@@ -106,7 +108,7 @@ def _place_of(element: etree._Element, file: Path) -> str:
 def _attribute(element: etree._Element, name: str, file: Path) -> str:
     value = element.get(name)
     if value is None:
-        raise InputError(f"{_place_of(element, file)}: a <{element.tag}> has no {name}; mend the file.")
+        raise InputError(f"{_place_of(element, file)}: a <{element.tag}> has no {name}; correct the file.")
     return value
 
 
@@ -122,11 +124,12 @@ def _fragments_of(drug: etree._Element, text: str, file: Path) -> tuple[tuple[in
         pairs = [tuple(map(int, pair.split("-"))) for pair in drug.get("charOffset", "").split(";")]
         fragments = tuple(sorted((start, last + 1) for start, last in pairs))
     except ValueError:
-        raise InputError(f'{place}: not offsets of the form charOffset="0-7" or "3-8;12-15"; mend them.') from None
+        raise InputError(f'{place}: not offsets of the form charOffset="0-7" or "3-8;12-15"; correct them.') from None
     for start, end in fragments:
         if not 0 <= start < end <= len(text):
             raise InputError(
-                f"{place}: offsets {start}-{end - 1} lie outside the {len(text)} characters of the sentence; mend them."
+                f"{place}: offsets {start}-{end - 1} lie outside the {len(text)} characters of the sentence; "
+                "correct them."
             )
     return fragments
 

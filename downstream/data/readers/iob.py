@@ -58,7 +58,7 @@ def _documents(file: Path) -> list[tuple[str, list[list[Token]]]]:
             if len(columns) < 2 or not columns[0].strip():
                 raise InputError(f"{place}: a token and a label are needed, separated by white space; found {line!r}.")
             if width and len(columns) != width:
-                raise InputError(f"{place}: {len(columns)} columns after lines of {width}; mend the line {line!r}.")
+                raise InputError(f"{place}: {len(columns)} columns after lines of {width}; correct the line {line!r}.")
             width = len(columns)
             documents[-1][1][-1].append(Token(columns[0].strip(), columns[-1].strip(), place))
     return [(own, [sentence for sentence in sentences if sentence]) for own, sentences in documents]

@@ -59,7 +59,7 @@ def _annotated(record: dict, labels: Labels, counts: Counter, place: str) -> tup
     for start, end, label in spans:
         if not 0 <= start < end <= len(text):
             raise InputError(
-                f"{place}: offsets {start} {end} lie outside the {len(text)} characters of text; mend them."
+                f"{place}: offsets {start} {end} lie outside the {len(text)} characters of text; correct them."
             )
         label = labels.keep(label, place, counts)
         if label is not None:
@@ -72,9 +72,9 @@ def _tagged(record: dict, names: list[str], place: str) -> list[Token]:
     if not isinstance(tokens, list) or not isinstance(tags, list):
         raise _refusal(place)
     if not all(isinstance(token, str) and token.strip() for token in tokens):
-        raise InputError(f"{place}: a token that is empty, or no text; mend the line.")
+        raise InputError(f"{place}: a token that is empty, or no text; correct the line.")
     if len(tokens) != len(tags):
-        raise InputError(f"{place}: {len(tokens)} tokens but {len(tags)} tags; mend the line.")
+        raise InputError(f"{place}: {len(tokens)} tokens but {len(tags)} tags; correct the line.")
     named: list[Token] = []
     for token, tag in zip(tokens, tags, strict=True):
         if not isinstance(tag, str) and (type(tag) is not int or not 0 <= tag < len(names)):

@@ -55,22 +55,22 @@ def _parse(text: str, file: Path, place: str, first_line: int = 1) -> object:
         content = json.loads(text, object_pairs_hook=as_dict)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
-        raise InputError(f"{file}, line {line}: not JSON ({error.msg}); mend it, or fetch the file again.") from None
+        raise InputError(f"{file}, line {line}: not JSON ({error.msg}); correct it, or fetch the file again.") from None
     except InputError:
         raise
     except RecursionError:
-        raise InputError(f"{place}: thousands of nested brackets; mend it, or fetch the file again.") from None
+        raise InputError(f"{place}: thousands of nested brackets; correct it, or fetch the file again.") from None
     except ValueError:  # Python's limit, which keeps a long one from taking forever
-        raise InputError(f"{place}: a number of thousands of digits; mend it, or fetch the file again.") from None
+        raise InputError(f"{place}: a number of thousands of digits; correct it, or fetch the file again.") from None
     if SURROGATE.search(text) and SURROGATES.search(json.dumps(content, ensure_ascii=False)):
-        raise InputError(f"{place}: half of a character (\\ud800 to \\udfff); mend it, or fetch the file again.")
+        raise InputError(f"{place}: half of a character (\\ud800 to \\udfff); correct it, or fetch the file again.")
     return content
 
 
 def field(record: object, key: str, kind: type, place: str):
     """`record[key]`. Raises InputError naming `place` if the record is no object, or the key missing or no `kind`."""
     if not isinstance(record, dict) or type(record.get(key)) is not kind:
-        raise InputError(f"{place}: the key {key!r} is missing or not {KINDS[kind]}; mend the record.")
+        raise InputError(f"{place}: the key {key!r} is missing or not {KINDS[kind]}; correct the record.")
     return record[key]
 
 
@@ -78,7 +78,7 @@ def texts(record: object, key: str, place: str) -> list[str]:
     """`record[key]`, a list of texts. Raises InputError as `field` does."""
     values = field(record, key, list, place)
     if not all(isinstance(value, str) for value in values):
-        raise InputError(f"{place}: the key {key!r} holds something other than texts; mend the record.")
+        raise InputError(f"{place}: the key {key!r} holds something other than texts; correct the record.")
     return values
 
 

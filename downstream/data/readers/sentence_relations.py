@@ -65,10 +65,10 @@ def read_chemprot(path: Path, labels: Labels, counts: Counter) -> Iterator[tuple
 def _without_signs(marked: str, place: str) -> tuple[str, tuple[Mention, Mention]]:
     first, second = FIRST.search(marked), SECOND.search(marked)
     if first is None or second is None or marked.count("<< ") != 1 or marked.count("[[ ") != 1:
-        raise InputError(f"{place}: one << mention >> and one [[ mention ]] are needed; mend the sentence.")
+        raise InputError(f"{place}: one << mention >> and one [[ mention ]] are needed; correct the sentence.")
     earlier, later = sorted((first, second), key=lambda match: match.start())
     if later.start() < earlier.end():
-        raise InputError(f"{place}: the two mentions overlap, which these signs cannot say; mend the sentence.")
+        raise InputError(f"{place}: the two mentions overlap, which these signs cannot say; correct the sentence.")
     between = marked[earlier.end() : later.start()]
     text = marked[: earlier.start()] + earlier[1] + between + later[1] + marked[later.end() :]
     start = earlier.start() + len(earlier[1]) + len(between)

@@ -41,7 +41,7 @@ def _place(answer: dict, context: str, place: str, counts: Counter) -> tuple[int
     text, start = answer["text"], field(answer, "answer_start", int, place)
     starts = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]  # overlapping ones too
     if not text.strip() or not starts:
-        raise InputError(f"{place}: the answer {text!r} does not stand in the context; mend the answer.")
+        raise InputError(f"{place}: the answer {text!r} does not stand in the context; correct the answer.")
     nearest = min(starts, key=lambda place: abs(place - start))
     counts["answers moved to where their text stands"] += nearest != start
     return nearest, nearest + len(text)

@@ -17,14 +17,25 @@ ZONE = 150  # points from the outermost line
 
 def without_repeats(pages: Sequence[Sequence[list[Line]]]) -> tuple[list[list[list[Line]]], int]:
     """The columns of the pages without these lines, and how many lines that were."""
+    whole = [[line for flow in page for line in flow] for page in pages]
+    alike = _first_alike(whole)
     repeated: set[int] = set()
     for end in (_upper, _lower):
-        ends = [end([line for flow in page for line in flow]) for page in pages]
+        ends = {number: end(lines) for number, lines in enumerate(whole) if alike[number] == number}
         sides = (range(0, len(pages), 2), range(1, len(pages), 2)) if len(pages) > 5 else ()  # left and right pages
         for numbers in (range(len(pages)), *sides):
-            repeated |= _repeated({number: ends[number] for number in numbers})
+            repeated |= _repeated({number: ends[number] for number in numbers if number in ends})
+    for number, first in enumerate(alike):
+        repeated |= {id(own) for own, line in zip(whole[number], whole[first], strict=True) if id(line) in repeated}
     kept = [[[line for line in flow if id(line) not in repeated] for flow in page] for page in pages]
     return [[flow for flow in page if flow] for page in kept], len(repeated)
+
+
+def _first_alike(pages: Sequence[Sequence[Line]]) -> list[int]:
+    """For each page the first one with the same lines, numbers apart: two copies of a letter have no headers."""
+    first: dict[tuple[str, ...], int] = {}
+    shapes = [tuple(DIGITS.sub("#", line.text) for line in lines) for lines in pages]
+    return [first.setdefault(shape, number) if shape else number for number, shape in enumerate(shapes)]
 
 
 def _upper(lines: Sequence[Line]) -> list[Line]:

@@ -235,7 +235,7 @@ def test_the_report_is_written_where_the_pretraining_text_cannot_be_searched(pla
     first, second, third = plan(args)[0]
     with pytest.raises(InputError) as said:
         command.tell(args, [first, third], [second])
-    failed = f"1 of 3 did not end well: {second.recipe.stem} (encoder-tuned); mend, and run again."
+    failed = f"1 of 3 did not end well: {second.recipe.stem} (encoder-tuned); correct, and run again."
     assert str(said.value) == f"{failed} The pretraining text is not in the report: {error}"
     assert reported == [([first.output, third.output], Path("out"))]
 

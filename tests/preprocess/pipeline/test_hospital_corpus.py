@@ -92,12 +92,20 @@ def test_a_file_without_a_key_is_refused(hospital, options):
         ("{key: hospital.key}", "{key: hospital.key, ipp: '('}", "--ipp .*cannot be read"),
         ("{database: ", "{query: ", "notes: `table:` and `query:` are for a database"),
         ("  letters:\n", "  letters:\n    pseudonymise: {key: other.key}\n", "two keys make two patients of one"),
+        (
+            "  letters:\n",
+            "  letters:\n    pseudonymise: {key: hospital.key}\n",
+            "sources, notes: its patients would be others",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_any_work(hospital, old, new, words):
     file = hospital / "corpus.yaml"
-    assert old in file.read_text()
-    file.write_text(file.read_text().replace(old, new, 1))
+    text = file.read_text()
+    assert old in text
+    if "others" in words:  # only the letters are pseudonymised
+        text = text.replace("\npseudonymise: {key: hospital.key}", "")
+    file.write_text(text.replace(old, new, 1))
     with pytest.raises(InputError, match=words):
         corpus.main()
     assert not (hospital / "out").exists()

@@ -228,6 +228,18 @@ def test_full_pages_take_seconds(draw):
     assert time.process_time() - started < 4
 
 
+def test_two_copies_of_a_letter_have_no_headers():
+    letter = ["CHU de Nantes", "Cher confrère,", "Madame T. va mieux.", "Bien à vous,"]
+
+    def draw(sheet, number):
+        written(*(letter if number < 3 else [letter[0], "Compte rendu de consultation"]))(sheet, number)
+        written(f"Page {number} sur 3", y=40)(sheet, number)
+
+    copies = read_pdf(drawn(draw, pages=2))
+    assert copies.notes == {} and [copies.lines.count(line) for line in letter] == [2, 2, 2, 2]
+    assert read_pdf(drawn(draw, pages=3)).lines == [*letter[1:], *letter[1:], "Compte rendu de consultation"]
+
+
 def test_a_page_may_have_the_size_that_all_pages_share():
     data = drawn(written("CHU de Nantes", y=830))
     (box,) = re.findall(rb"/MediaBox \[[^]]*\]", data)
