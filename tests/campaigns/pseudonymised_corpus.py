@@ -20,7 +20,7 @@ from preprocess.pseudonymisation.documents import POSITIONS, Pseudonymiser, Repl
 from preprocess.pseudonymisation.persons.name_lists import SURNAMES, WORDS, read_names
 from preprocess.pseudonymisation.persons.name_parts import PARTICLE
 from preprocess.pseudonymisation.settings import Settings
-from preprocess.pseudonymisation.surrogates.secret_key import read_key
+from preprocess.pseudonymisation.surrogates.secret_key import make_key, read_key
 from preprocess.pseudonymisation.words import folded
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.train_tokenizer import train_tokenizer
@@ -128,6 +128,7 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True)
     settings = Settings(tagger=options.tagger, known=("known",) if options.known else (), positions=True)
+    make_key(options.output / "secret.key")
     pseudonymiser, checks = Pseudonymiser(settings, read_key(options.output / "secret.key")), Checks()
     raw, pseudonymised = (options.output / f"{name}.jsonl" for name in ("raw", "pseudonymised"))
     made, left = letters(options.count), Counter[str]()
