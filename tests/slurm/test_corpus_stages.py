@@ -1,6 +1,7 @@
 """The stages from text to data-bin in Slurm jobs on two nodes: the same bytes as on this machine."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ sources:
   lettres: {paths: lettres}
   cas: {paths: cas}
   notices: {paths: notices}
+  notes: {ingest: {database: 'sqlite:///DATABASE'}, pseudonymise: {key: secret.key}}
 deduplicate: {benchmark: {tests: benchmark.txt}}
 mix: {core: cas, valid: 0.2}
 binarize: {tokenizer: tokenizer, data-bins: 4}
@@ -22,7 +24,7 @@ binarize: {tokenizer: tokenizer, data-bins: 4}
 
 
 def corpus(directory):
-    """Three sources of 12 files, with copies and a repeated line; a benchmark, a tokenizer, and the file."""
+    """Three sources of 12 files, with copies and a repeated line, and notes; a benchmark, a tokenizer, and the file."""
     texts = [file.read_text(encoding="utf-8") for file in sorted((REPOSITORY / "recipes/sample/text").glob("*.txt"))]
     for first, source in enumerate(("lettres", "cas", "notices")):
         (directory / source).mkdir(parents=True)
@@ -31,7 +33,14 @@ def corpus(directory):
             (directory / source / f"{number}.txt").write_text(text, encoding="utf-8")
     (directory / "benchmark.txt").write_text(texts[15].splitlines()[3], encoding="utf-8")
     write_tokenizer(directory / "tokenizer")
-    (directory / "corpus.yaml").write_text(FILE, encoding="utf-8")
+    with sqlite3.connect(directory / "omop.db") as database:
+        database.execute("CREATE TABLE note (note_id, person_id, note_text)")
+        rows = [
+            (number, number % 4, f"Mme Durand, vue {number} fois.\n{text}") for number, text in enumerate(texts[40:52])
+        ]
+        database.executemany("INSERT INTO note VALUES (?, ?, ?)", rows)
+    database.close()
+    (directory / "corpus.yaml").write_text(FILE.replace("DATABASE", f"{directory}/omop.db"), encoding="utf-8")
     return directory / "corpus.yaml"
 
 
@@ -45,9 +54,11 @@ def made(place, file, *options):
 
 
 def test_two_nodes_write_what_this_machine_writes(two_node_slurm, tmp_path):
+    pytest.importorskip("sqlalchemy")
     file = corpus(tmp_path / "texts")
     here, there = made(tmp_path / "here", file), made(tmp_path / "there", file, "--slurm", "2")
     assert here.keys() == there.keys() and [name for name in here if here[name] != there[name]] == []
+    assert "corpus/pseudonymised/notes.check.html" in here
     assert {"corpus/unique/00000.jsonl.zst", "corpus/report/corpus.md"} <= here.keys()
     assert {f"corpus/data-bin/{number}/{split}.bin" for number in range(1, 5) for split in ("train2", "valid")} <= set(
         here
