@@ -7,6 +7,8 @@ directory that a stage wrote is read shard by shard.
 """
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
 from functools import lru_cache
@@ -31,6 +33,7 @@ from preprocess.documents.first_bytes import (
 from preprocess.documents.words import count_words
 
 PSEUDONYMISED = "pseudonymised"  # the metadata of documents from which identifiers were taken
+WHOLE_NUMBER = re.compile(r"^(\d+)\.0+$")
 PATIENT = "patient"  # the metadata that says who a document is about
 BLOCK = 1 << 18  # bytes of lines that are decoded at once
 SHARD_SUFFIX = ".jsonl.zst"  # of the files in a directory of documents
@@ -90,7 +93,12 @@ class Document:
 def patient_of(document: Document) -> str:
     """Who the document is about, "" where it does not say."""
     patient = document.metadata.get(PATIENT)
-    return "" if patient is None else str(patient)
+    return "" if patient is None else as_patient(str(patient))
+
+
+def as_patient(name: str) -> str:
+    """The name of a patient in one form: without spaces around it, composed (NFC), 7 for 7.0 and 7.00."""
+    return WHOLE_NUMBER.sub(r"\1", unicodedata.normalize("NFC", name.strip()))
 
 
 @lru_cache(1)  # most documents are kept as they were read, and counted twice

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from preprocess.pseudonymisation.clues import Clues, words_of
-from preprocess.pseudonymisation.forms.places import TOWN
+from preprocess.pseudonymisation.forms.places import TOWN, WITH_POSTCODE
 from preprocess.pseudonymisation.spans import Span
 from preprocess.pseudonymisation.words import CAPITALISED, LETTER, LINKS, SPACE, UPPER
 
@@ -80,6 +80,9 @@ def find_addresses(clues: Clues, towns: list[Span]) -> Iterator[Span]:
                 known[part.start] = part
                 ends.add(part.end)
     for span in strong:
+        if found := WITH_POSTCODE.match(text, span.end + 1):  # 12 rue du Port 29200 Brest
+            yield Span(*found.span("zip"), "ZIP")
+            yield Span(*found.span("town"), "VILLE")
         if town := TOWN_BEHIND.match(text, span.end):
             yield Span(*town.span("town"), "VILLE")
     yield from _joined(text, sorted(span for span in known.values() if span.label == "ADRESSE"))

@@ -26,7 +26,8 @@ MAY_NAME_TOWN = re.compile(rf"(?:(?: à| sur| vers| de){SPACE}|d['’]|: *)[{UPP
 NO_TOWN_AFTER = re.compile(
     r"(?:[Ll]['’])?(?i:h[ôo]pita|clinique|polyclinique|ch[ru]{0,2}\b|ehpad|ssr\b|usld|had\b|mme?\b|m\.|madame|"
     r"monsieur|mlle|dr\b|docteur|"
-    r"pr\b|professeur|no[ëe]l|p[âa]ques|toussaint|urgences|institut|centre|maison|service|ide\b|[jh]\d)"
+    r"pr\b|professeur|no[ëe]l|p[âa]ques|toussaint|urgences|institut|centre|maison|service|ide\b|[jh]\d|(?:terme|domicile|froid|long|court|jeun|distance|temps|"
+    r"r[ée]animation|chaud|risque|l['’]?[ée]tranger|vie)\b)"
 )
 REACH = 45  # characters before a postcode for its town
 # Counts of a blood sample are written before such words, as a postcode is before its town.

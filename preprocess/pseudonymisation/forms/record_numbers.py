@@ -10,7 +10,7 @@ from preprocess.pseudonymisation.spans import Span
 
 # Five digits or more, grouped or not: "IPP 40 mg" is a dose of a proton pump inhibitor.
 NUMBER = r"(?P<id>[A-Z]{0,3}\d(?:[ .\u00a0-]?\d){4,14}[A-Z]?)(?![\w/])"
-SIGN = r"(?:\s*\(?(?:n[°ºo]\.?|num[ée]ro|id)\)?)?\s*[:=#]?\s*"
+SIGN = r"(?:\s*\(?(?:n[°ºo]\.?|num[ée]ro|id)\)?)?\s*[:=#|]?\s*"
 OF_NUMBER = r"(?:n[°ºo]\.?|num[ée]ro|num\.)\s*(?:de\s+|du\s+|d['’])?"
 DEFAULT_IPP = (
     rf"\b(?:I\.?P\.?P\b\.?|NIP\b|PatientID|ID\s+patient|{OF_NUMBER}patient|identifiant(?:\s+permanent)?"
@@ -42,9 +42,9 @@ def compiled(patterns: tuple[str, ...], option: str) -> tuple[re.Pattern, ...]:
 
 
 def find_numbers(clues: Clues, patterns: Sequence[str], label: str) -> Iterator[Span]:
-    """What the patterns find: their group `id` or, without one, their first group, or the whole of it."""
+    """What the patterns find: their group `id` or, without one, the whole of it."""
     for pattern in compiled(tuple(patterns), f"--{label.lower()}"):
-        group: str | int = "id" if "id" in pattern.groupindex else min(pattern.groups, 1)
+        group: str | int = "id" if "id" in pattern.groupindex else 0
         places = (
             clues.matches(pattern, NAMES)
             if pattern.pattern in (DEFAULT_IPP, DEFAULT_NDA)

@@ -57,10 +57,10 @@ ROLE_MORE = (
     r"adresseur|référente?|prescripteur|responsable|senior|de garde|DE NAISSANCE|D['’]USAGE|TRAITANT|DU PATIENT))?"
 )
 AFTER_ROLE = re.compile(
-    rf"(?<![\w-]){ROLE}{ROLE_MORE}{SPACE}*(?:\(s\))?{SPACE}*[:=]{SPACE}*(?:{TITLE}{SPACE}+)*(?P<name>{SEQUENCE})"
+    rf"(?<![\w-]){ROLE}{ROLE_MORE}{SPACE}*(?:\(s\))?{SPACE}*[:=|]{SPACE}*(?:{TITLE}{SPACE}+)*(?P<name>{SEQUENCE})"
 )
 AFTER_FIRST = re.compile(
-    rf"(?<!\w)(?:[Pp]rénoms?|PR[ÉE]NOMS?)(?:\(s\))?(?: usuel)?{SPACE}*[:=]{SPACE}*(?P<name>{SEQUENCE})"
+    rf"(?<!\w)(?:[Pp]rénoms?|PR[ÉE]NOMS?)(?:\(s\))?(?: usuel)?{SPACE}*[:=|]{SPACE}*(?P<name>{SEQUENCE})"
 )
 SIGNED = re.compile(
     rf"(?<!\w)(?i:signée?|rédigée?|validée?|dictée?|relue?|saisie?|réalisée?|écrite?|frappée?|vue?|reçue?|examinée?|"
@@ -68,6 +68,15 @@ SIGNED = re.compile(
     rf"contresignée?|interprétée?|effectuée?|prescrite?|opérée?|"
     rf"accompagnée?){SPACE}(?:[ée]lectroniquement{SPACE})?(?:(?:par|de|avec){SPACE})?"
     rf"(?:l['’]interne|l['’]IDE|{TITLE})?{SPACE}?:?{SPACE}*(?P<name>{SEQUENCE})"
+)
+# What else stands behind a role or a verb and a colon, with a capital: "Mère : Diabète", "Opérée : Cholécystectomie".
+CLINICAL = re.compile(
+    r"\w{2,}(?:ments?|tions?|sions?|ectomie|tomie|stomie|plastie|scopie|pathie|algie|émies?|urie|pnée|graphie|logie|"
+    r"thérapie|tension|cilline|mycine|prazole|sartan|statine|olol|cyclique|tiques?|riques?|ites?|oses?|omes?|ances?)|"
+    r"diab[èe]te|infarctus|marche|cancer|asthme|avc|hta|bpco|terme|domicile|soins?|repas|toilette|douleurs?|fièvre|"
+    r"toux|chute|sortie|entrée|retour|visite|avis|bilan|suivi|contrôle|rien|aucune?|oui|non|stable|autonome|décédée?s?|"
+    r"vivante?s?|santé|bonne?|bien|sevrage|régime|perfusion|prise|sonde|selles|urines|plaie|change|lever|coucher",
+    re.IGNORECASE,
 )
 RELATIVES = """
     épouse époux mari femme fils fille mère père frère sœur soeur neveu nièce conjoint conjointe compagne compagnon ami

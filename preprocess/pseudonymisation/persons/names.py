@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from preprocess.pseudonymisation.clues import Clues
 from preprocess.pseudonymisation.persons.announcements import (
     AFTER_FIRST,
+    AFTER_ROLE,
     ANNOUNCING,
     BORN,
+    CLINICAL,
     FIRST_WORDS,
     LOWER_TITLED,
     MEMBER,
@@ -33,6 +35,8 @@ def announced(clues: Clues, lists: NameLists) -> Iterator[Span]:
     text = clues.text
     for pattern, words in ANNOUNCING.items():
         for found in clues.matches(pattern, words):
+            if pattern in (AFTER_ROLE, SIGNED, RELATIVE, MEMBER) and _is_clinical(found["name"], lists):
+                continue
             if pattern in (SIGNED, RELATIVE, MEMBER) and not _is_person(found["name"], lists):
                 continue
             if pattern in (BORN, WITH_FUNCTION) and " " not in found["name"] and not _is_listed(found["name"], lists):
@@ -68,6 +72,11 @@ def _is_person(name: str, lists: NameLists) -> bool:
     """Whether a word after "son fils" or "signé" is a name: of the lists, or a capitalised word that is no acronym."""
     word = re.findall(CAPITALISED, name)[:1]
     return bool(word) and (_is_listed(name, lists) or (len(word[0]) > 2 and not word[0].isupper()))
+
+
+def _is_clinical(name: str, lists: NameLists) -> bool:
+    """Whether it is one capitalised word of medicine, and no name of the lists; all capitals may be a surname."""
+    return bool(CLINICAL.fullmatch(name)) and not name.isupper() and not _is_listed(name, lists)
 
 
 def _in_lower_case(found: re.Match, lists: NameLists) -> Iterator[Span]:

@@ -17,7 +17,13 @@ from preprocess.readers.records.record import lines_of_text
 
 Convert = Callable[[bytes, str], Content | None]  # the content of bytes, None where no reader fits the name
 MISSING = "HL7 messages are read with hl7; install it with `pip install 'alibert_fairseq[hl7]'`."
-SEGMENT = re.compile(r"[A-Z][A-Z\d]{2}(?:\||$)")
+# Of HL7 2.3 to 2.8, and Z segments of their own makers. "CRP|12" is a line of text.
+SEGMENTS = frozenset("""
+    ACC AL1 ARV BHS BLG BTS CON CTD CTI DB1 DG1 DRG DSC DSP ERR EVN FHS FT1 FTS GT1 IAM IN1 IN2 IN3 MRG MSA MSH NK1 NTE
+    OBR OBX ODS ODT ORC PD1 PDA PID PR1 PRD PRT PV1 PV2 QAK QPD QRD QRF RF1 ROL RXA RXC RXD RXE RXG RXO RXR SAC SFT SPM
+    TQ1 TQ2 TXA UAC UB1 UB2 VAR
+""".split())  # fmt: skip
+OWN = re.compile(r"Z[A-Z\d]{2}")
 HIGHLIGHT = re.compile(r"\\[HN]\\")  # its begin and its end
 LINE_END = re.compile(r"\\\.(?:br|sp\d*|ce)\\")
 TEXTS = ("TX", "FT")
@@ -43,10 +49,11 @@ def _segments(text: str) -> str:
     """The message with one line for each segment: a line without a segment's name belongs to the text above it."""
     lines: list[list[str]] = []
     for line in re.split(r"[\r\n]+", text.strip("\x0b\x1c\r\n\0 ")):
-        if not lines or SEGMENT.match(line.replace(text[3:4], "|", 1)):
+        if not lines or line[3:4] == text[3:4] and (line[:3] in SEGMENTS or OWN.match(line)):
             lines.append([line])
-        else:
-            lines[-1].append(rf"\.br\{line}")
+        else:  # "CRP|12||||||F": what stands before two separators is text
+            words, fields, rest = line.partition(2 * text[3:4])
+            lines[-1].append(rf"\.br\{words.replace(text[3:4], text[6:7] + 'F' + text[6:7])}{fields}{rest}")
     return "\r".join(map("".join, lines))
 
 
@@ -69,7 +76,7 @@ class Message:
                 content.lines += self._text(self._field(segment, 4, 2))
         date = self._first(("TXA", 4, 1), ("TXA", 6, 1), ("OBR", 7, 1), ("MSH", 7, 1))[: len("20230214")]
         named = {"id": self._first(("TXA", 12, 1), ("MSH", 10, 1)), "date": iso_date(date)}
-        content.metadata = named | {"patient": self._first(("PID", 3, 1), ("PID", 2, 1))}
+        content.metadata = named | {"patient": self._patient()}
         return content
 
     def _observation(self, segment: Any) -> Content:
@@ -78,7 +85,10 @@ class Message:
         if kind in TEXTS:
             return Content(self._text(self._field(segment, 5)))
         if kind == "ED":
-            return self._inside(segment)
+            content = Content([])
+            for place in range(len(segment[5])):
+                content.add(self._inside(segment, place))
+            return content
         if kind == "RP":
             raise Fault("a document that lies elsewhere", "export messages that hold it", self._field(segment, 5)[:100])
         value = ", ".join(filter(None, self._values(segment, kind in ("CE", "CWE", "CNE"))))
@@ -96,9 +106,9 @@ class Message:
             found.append((name or components[0]) if is_coded else value)
         return found
 
-    def _inside(self, segment: Any) -> Content:
+    def _inside(self, segment: Any, repetition: int) -> Content:
         """The content of a file in base 64, or hexadecimal, inside OBX-5."""
-        form, coding, text = (self._field(segment, 5, place) for place in (3, 4, 5))
+        form, coding, text = (self._field(segment, 5, place, repetition) for place in (3, 4, 5))
         try:
             if coding.lower() in ("", "a"):
                 return Content(self._text(text))
@@ -120,10 +130,23 @@ class Message:
                     return value.strip()
         return ""
 
-    def _field(self, segment: Any, field: int, component: int | None = None) -> str:
-        """A field of a segment, or a component of its first repetition; "" if it is not there."""
+    def _patient(self) -> str:
+        """The number of the patient: of several in PID-3 that of the hospital (PI). Raises Fault for two patients."""
+        names = [str(segment[0]) for segment in self.message]
+        if names.count("PID") > 1:
+            raise Fault("a message of several patients", "export one for each patient")
+        if "PID" not in names:
+            return ""
+        pid = self.message.segments("PID")[0]
+        with suppress(IndexError):
+            of_hospital = [n for n in range(len(pid[3])) if self._field(pid, 3, 5, n) == "PI"]
+            return self._field(pid, 3, 1, (of_hospital or [0])[0]).strip() or self._first(("PID", 2, 1))
+        return self._first(("PID", 2, 1))
+
+    def _field(self, segment: Any, field: int, component: int | None = None, repetition: int = 0) -> str:
+        """A field of a segment, or a component of one of its repetitions; "" if it is not there."""
         try:
-            value = segment[field] if component is None else segment[field][0]
+            value = segment[field] if component is None else segment[field][repetition]
             if component is None or isinstance(value, str):
                 return str(value) if component in (None, 1) else ""
             return str(value[component - 1])

@@ -15,6 +15,7 @@ from preprocess.readers.records.record import lines_of_text
 Convert = Callable[[bytes, str], Content | None]  # the content of bytes, None where no reader fits the name
 PICTURES = "attached pictures, calendars and signatures, not read"
 WITHOUT_TEXT = ("image/", "audio/", "video/", "text/calendar", "text/vcard", "application/pkcs7-signature")
+FILES = ("rtf", "calendar", "vcard", "x-vcard")  # subtypes of text
 READ = "attached files that were read"
 
 
@@ -27,23 +28,31 @@ def read_mail(data: bytes, convert: Convert) -> Content:
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
             content.add(read_mail(_bytes_of(part), convert))
-        elif part.is_attachment() or part.get_filename() or part.get_content_maintype() != "text":
-            content.add(_attached(part, convert))
-        else:
+        elif _is_text(part):
             content.lines += _lines_of_part(part)
+        else:
+            content.add(_attached(part, convert))
     return content
 
 
 def _parts(message: MIMEPart) -> Iterator[MIMEPart]:
-    """The parts of a message in their order; of several forms of one text the plain one, or else the page."""
+    """The parts of a message in their order; of several forms of one text the first one that has lines."""
     if message.get_content_type() == "multipart/alternative":
-        body = message.get_body(("plain", "html"))
-        yield from [body] if body is not None else []
+        forms = [list(_parts(part)) for part in message.iter_parts()]
+        texts = [[part for part in form if _is_text(part)] for form in forms]
+        best = next((text for text in texts if any(map(_lines_of_part, text))), [])
+        yield from (part for form in forms for part in form if not _is_text(part) or part in best)
     elif message.get_content_maintype() == "multipart":
         for part in message.iter_parts():
             yield from _parts(part)
     else:
         yield message
+
+
+def _is_text(part: MIMEPart) -> bool:
+    """Whether it is text of the message, and no file; RTF and calendars are files, whatever they say."""
+    is_file = part.is_attachment() or part.get_filename() or part.get_content_maintype() != "text"
+    return not is_file and part.get_content_subtype() not in FILES
 
 
 def _bytes_of(part: MIMEPart) -> bytes:

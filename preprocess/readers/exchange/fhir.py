@@ -12,13 +12,14 @@ from pathlib import Path
 from preprocess.documents.document import PATIENT, Document
 from preprocess.readers.conversion.reader import lines_inside
 from preprocess.readers.dates import iso_date
-from preprocess.readers.exchange.fhir_binaries import Binaries, Binary, binaries_in, inside_bundle
+from preprocess.readers.exchange.fhir_binaries import Binaries, Binary, binaries_in, inside_bundle, without_version
 from preprocess.readers.markup.html_pages import lines_of_page
 from preprocess.readers.options import ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog
 from preprocess.readers.records.json_lines import values_of
 from preprocess.readers.records.record import lines_of_text, values_at
 
+People = dict[str, str]  # patients by their addresses in a bundle
 WITHOUT = "FHIR resources that are no document"
 IN_ERROR = "FHIR documents entered in error"
 EASIEST = ("plain", "html", "rtf", "word", "opendocument", "pdf")  # forms of one document, the most exact text first
@@ -27,56 +28,58 @@ DATES = ("date", "effectiveDateTime", "effectivePeriod.start", "context.period.s
 
 def read_fhir(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Document]:
     """A document for each resource that is one. Raises InputError for a file that is no JSON."""
-    beside = Binaries(file.parent)
     for place, number, value in values_of(file, options, log):
-        resources = list(_resources(value))
-        binaries = beside.with_those(inside_bundle(value))
-        people = _people(value)
-        for resource in resources:
-            with log.refusing(
-                options, file, f"{place}, {resource.get('resourceType')} {resource.get('id', '')}".strip()
-            ):
+        for resource, people, binaries in _resources(value, Binaries(file.parent)):
+            where = f"{place}, {resource.get('resourceType')} {resource.get('id', '')}".strip()
+            with log.refusing(options, file, where):
                 if (document := _document(resource, binaries, people, options, log)) is not None:
                     document.id = document.id or f"{options.name}-{number}"
                     yield document
 
 
-def _people(value: object) -> dict[str, str]:
-    """The patients of a bundle by their urn:uuid, which is another one in each bundle: their identifiers or ids."""
-    entries = _dicts(value.get("entry")) if isinstance(value, dict) else []
-    patients = {str(entry.get("fullUrl")): _dict(entry.get("resource")) for entry in entries}
+def _resources(value: object, beside: Binaries) -> Iterator[tuple[dict, People, Binaries]]:
+    """The resources in a value, those of bundles inside bundles too, each with what its bundles hold."""
+    waiting: list[tuple[object, People, Binaries]] = [(value, {}, beside)]
+    while waiting:
+        resource, people, binaries = waiting.pop()
+        if isinstance(resource, list):
+            waiting += [(one, people, binaries) for one in reversed(resource)]
+        elif isinstance(resource, dict) and resource.get("resourceType") == "Bundle":
+            people, binaries = people | _people(resource), binaries.with_those(inside_bundle(resource))
+            entries = reversed(_dicts(resource.get("entry")))
+            waiting += [(entry.get("resource"), people, binaries) for entry in entries]
+        elif isinstance(resource, dict):
+            yield resource, people, binaries
+
+
+def _people(bundle: dict) -> People:
+    """The patients of a bundle by their urn:uuid, which is another one in each bundle: their ids or identifiers."""
+    entries = [(str(entry.get("fullUrl")), _dict(entry.get("resource"))) for entry in _dicts(bundle.get("entry"))]
+    patients = [(url, one) for url, one in entries if one.get("resourceType") == "Patient" and url.startswith("urn:")]
+    ids = {url: _first(patient, "id") for url, patient in patients}
     return {
-        address: _first(patient, "identifier.value") or _first(patient, "id")
-        for address, patient in patients.items()
-        if patient.get("resourceType") == "Patient" and address.startswith("urn:")
+        url: ids[url] if ids[url] and not url.endswith(ids[url]) else _first(patient, "identifier.value")
+        for url, patient in patients
     }
 
 
-def _patient(resource: dict, people: dict[str, str]) -> str:
+def _patient(resource: dict, people: People) -> str:
     """The patient of a document: the id in its reference, or the identifier of the one that a bundle or it holds."""
-    reference = _first(resource, "subject.reference")
+    said = _first(resource, "subject.reference")
     contained = {f"#{_first(one, 'id')}": one for one in _dicts(resource.get("contained"))}
-    if reference in contained:
-        return _first(contained[reference], "identifier.value")
-    patient = people.get(reference) or reference.rpartition("/")[2].removeprefix("urn:uuid:")
+    if said in contained:
+        return _first(contained[said], "identifier.value")
+    if "?identifier=" in said:  # Patient?identifier=SYSTEM|VALUE
+        return said.partition("?identifier=")[2].rpartition("|")[2]
+    reference = without_version(said)
+    kind, _, name = reference.rpartition("/")
+    is_other = bool(kind) and not kind.endswith("Patient")  # a group, a device
+    patient = "" if is_other else people.get(reference) or name.removeprefix("urn:uuid:")
     return patient or _first(resource, "subject.identifier.value")
 
 
-def _resources(value: object) -> Iterator[dict]:
-    """The resources in a value, those of bundles inside bundles too."""
-    waiting = [value]
-    while waiting:
-        resource = waiting.pop()
-        if isinstance(resource, list):
-            waiting += reversed(resource)
-        elif isinstance(resource, dict) and resource.get("resourceType") == "Bundle":
-            waiting += [entry.get("resource") for entry in reversed(_dicts(resource.get("entry")))]
-        elif isinstance(resource, dict):
-            yield resource
-
-
 def _document(
-    resource: dict, binaries: Binaries, people: dict[str, str], options: ReadOptions, log: ReadLog
+    resource: dict, binaries: Binaries, people: People, options: ReadOptions, log: ReadLog
 ) -> Document | None:
     """The document of a resource, None for one of another kind. Raises Fault for text that cannot be read."""
     kind = str(resource.get("resourceType", ""))
@@ -105,8 +108,8 @@ def _of_report(resource: dict, binaries: Binaries, options: ReadOptions, log: Re
     """The lines of a DiagnosticReport: its form, else its narrative, and its conclusion if that is not in them."""
     lines = _of_attachments(_dicts(resource.get("presentedForm")), binaries, options, log) or _narrative(resource)
     conclusion = lines_of_text(_first(resource, "conclusion"))
-    whole = " ".join(lines)
-    return lines + [line for line in conclusion if line.strip() not in whole]
+    said = {line.strip() for line in lines}
+    return lines + [line for line in conclusion if line.strip() not in said]
 
 
 def _of_composition(resource: dict, _binaries: Binaries, _options: ReadOptions, _log: ReadLog) -> list[str]:

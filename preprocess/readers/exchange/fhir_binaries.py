@@ -1,16 +1,19 @@
 """The Binary resources that FHIR documents name: in the same bundle, or in NDJSON files of the same folder."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from alibert_common.json_value import parse_json
-from preprocess.documents.compression import bare, open_bytes
+from preprocess.documents.compression import CHUNK, bare, open_bytes
 from preprocess.readers.read_log import Fault
 
 ID = re.compile(rb'"id"\s*:\s*"([^"]{1,200})"')
+VERSION = re.compile(r"/_history/[^/]*$|\|[^/|]*$")
 LARGEST = 400_000_000  # bytes of a line that is kept in memory
 
 
@@ -33,6 +36,7 @@ class Binaries:
 
     def find(self, url: str) -> Binary | None:
         """The resource of an address such as Binary/123, None if it is not there."""
+        url = without_version(url)
         name = url.rpartition("/")[2].removeprefix("urn:uuid:")
         if found := self.inside.get(url) or self.inside.get(name):
             return found
@@ -41,10 +45,15 @@ class Binaries:
         return next(filter(None, (_read(*place, name) for place in _places(self.folder).get(name.encode(), ()))), None)
 
 
-def inside_bundle(value: object) -> dict[str, Binary]:
+def without_version(reference: str) -> str:
+    """The address of a resource, whatever version of it is named: Patient/7 for Patient/7/_history/2."""
+    return VERSION.sub("", reference)
+
+
+def inside_bundle(bundle: dict) -> dict[str, Binary]:
     """The Binary resources of a bundle, by their full address and by their id."""
     found: dict[str, Binary] = {}
-    entries = value.get("entry") if isinstance(value, dict) else None
+    entries = bundle.get("entry")
     for entry in entries if isinstance(entries, list) else ():
         resource = entry.get("resource") if isinstance(entry, dict) else None
         if isinstance(resource, dict):
@@ -96,11 +105,35 @@ def _places(folder: Path) -> dict[bytes, list[tuple[Path, int]]]:
     return places
 
 
+class Lines:
+    """Lines of an open file by the number of their first byte. A compressed file is read anew for each step back."""
+
+    def __init__(self, file: Path):
+        self.file, self.stack = file, ExitStack()
+        self.handle, self.place = self.stack.enter_context(open_bytes(file)), 0
+
+    def at(self, start: int) -> bytes:
+        """The line, or its beginning."""
+        if self.handle.seekable():
+            self.place = self.handle.seek(start)
+        elif start < self.place:
+            self.stack.close()
+            self.handle, self.place = self.stack.enter_context(open_bytes(self.file)), 0
+        while self.place < start:
+            self.place += len(self.handle.read(min(CHUNK, start - self.place)))
+        line = self.handle.readline(LARGEST)
+        self.place += len(line)
+        return line
+
+
+@lru_cache(4)
+def _lines_of(file: Path, _process: int) -> Lines:
+    return Lines(file)
+
+
 def _read(file: Path, start: int, name: str) -> Binary | None:
     """The resource in the line that begins at a byte, None where it has another id. Raises Fault."""
-    with open_bytes(file) as handle:
-        handle.seek(start)
-        line = handle.readline(LARGEST)
+    line = _lines_of(file, os.getpid()).at(start)
     try:
         resource = parse_json(line.decode())
     except (ValueError, UnicodeDecodeError):

@@ -3,15 +3,21 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from statistics import median
 
 from preprocess.readers.pdf.boxes import Line
 
 DIGITS = re.compile(r"\d+")
+# The number of a page: "Page 2", "2 / 3", "2 sur 3", or alone between dashes.
+PAGE_NUMBER = re.compile(
+    r"(?:\bpages?|\bp\.?|\bfolio)\s*(?:n[°o]\s*)?:?\s*(?P<named>\d{1,4})\b|(?<!\d)(?P<part>\d{1,4})\s*(?:/|sur|of|de)"
+    r"\s*(?P<all>\d{1,4})(?!\d)|(?:^|[|–—-])\s*(?P<alone>\d{1,4})\s*(?=$|[|–—-])",
+    re.IGNORECASE,
+)
 MOST = 12  # lines of a header
 SHARE = 0.8  # of the pages but one: the first may have a letterhead instead
-NUMBERS = 8  # of a line that may be that of its page
+COPY, FEWEST = 0.5, 5  # share and number of the lines of a page: one that shares more with another is a copy of it
+COMPARED = 5  # pages before, of other text
 ZONE = 150  # points from the outermost line
 
 
@@ -26,16 +32,29 @@ def without_repeats(pages: Sequence[Sequence[list[Line]]]) -> tuple[list[list[li
         for numbers in (range(len(pages)), *sides):
             repeated |= _repeated({number: ends[number] for number in numbers if number in ends})
     for number, first in enumerate(alike):
-        repeated |= {id(own) for own, line in zip(whole[number], whole[first], strict=True) if id(line) in repeated}
+        texts = {_shape(line) for line in whole[first] if id(line) in repeated} if first != number else ()
+        repeated |= {id(line) for line in whole[number] if _shape(line) in texts}
     kept = [[[line for line in flow if id(line) not in repeated] for flow in page] for page in pages]
     return [[flow for flow in page if flow] for page in kept], len(repeated)
 
 
 def _first_alike(pages: Sequence[Sequence[Line]]) -> list[int]:
-    """For each page the first one with the same lines, numbers apart: two copies of a letter have no headers."""
-    first: dict[tuple[str, ...], int] = {}
-    shapes = [tuple(DIGITS.sub("#", line.text) for line in lines) for lines in pages]
-    return [first.setdefault(shape, number) if shape else number for number, shape in enumerate(shapes)]
+    """For each page the first one of nearly the same lines, numbers apart: copies and forms are no headers."""
+    alike: list[int] = []
+    first: dict[frozenset[str], int] = {}
+    for number, lines in enumerate(pages):
+        shape = frozenset(map(_shape, lines))
+        near = next((one for one in [*first][: -COMPARED - 1 : -1] if _is_copy(one, shape)), shape)
+        alike.append(first.setdefault(near, number) if shape else number)
+    return alike
+
+
+def _shape(line: Line) -> str:
+    return DIGITS.sub("#", line.text)
+
+
+def _is_copy(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= max(FEWEST, COPY * max(len(one), len(other)))
 
 
 def _upper(lines: Sequence[Line]) -> list[Line]:
@@ -66,14 +85,13 @@ def _repeated(ends: Mapping[int, Sequence[Line]]) -> set[int]:
 
 
 def _readings(text: str, page: int) -> Iterator[str]:
-    """The text, and the text with one of its numbers taken for that of its page: "Page 2/3" and "Page 3/3" share one.
-
-    A line of the body whose dates or results differ from page to page shares none.
-    """
+    """The text, and the text without the number of its page: "Page 2/3" and "Page 3/3" share one."""
     yield text
-    for found in islice(DIGITS.finditer(text), NUMBERS):
-        if len(found[0]) < 5:
-            yield f"{text[: found.start()]}#{int(found[0]) - page}{text[found.end() :]}"
+    for found in PAGE_NUMBER.finditer(text):
+        name = next(name for name in ("named", "part", "alone") if found[name])
+        number = int(found[name])
+        if name != "part" or number <= int(found["all"]):
+            yield f"{text[: found.start(name)]}#{number - page}{text[found.end(name) :]}"
 
 
 def _at_one_place(lines: Sequence[Line]) -> list[Line]:

@@ -1,10 +1,13 @@
 """Records that are tables of named values (a JSON object, a row of a table) made documents."""
 
-from preprocess.documents.document import PATIENT, Document
+import re
+
+from preprocess.documents.document import PATIENT, Document, as_patient
 from preprocess.readers.dates import iso_date
 from preprocess.readers.options import RESERVED, ReadOptions
 from preprocess.readers.read_log import Fault, ReadLog, without_field
 
+LINE_END = re.compile(r"\r\n|\r|\n")
 SCALARS = (str, int, float, bool)
 
 
@@ -35,7 +38,7 @@ def document_of(
             log.note(without_field(path))
     name, source = own["id"] or f"{options.name}-{number}", own["source"] or options.default_source
     if options.patient:
-        metadata[PATIENT] = _without_point(_first(record, options.patient))
+        metadata[PATIENT] = as_patient(_first(record, options.patient))
     metadata = {name: value for name, value in metadata.items() if value not in (None, "", [])}
     return Document(name, source, text, own["licence"], iso_date(own["date"]), metadata)
 
@@ -52,7 +55,7 @@ def own_paths(options: ReadOptions) -> dict[str, str]:
 
 def lines_of_text(text: str) -> list[str]:
     """The lines of a text that are not blank."""
-    return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    return [line for line in LINE_END.split(text) if line.strip()]
 
 
 def values_at(record: dict, path: str) -> list:
@@ -99,11 +102,6 @@ def _items(values: list) -> list:
 def _first(record: dict, path: str) -> str:
     value = _value(record, path)
     return "" if value is None else str(plain(value)).strip()
-
-
-def _without_point(number: str) -> str:
-    """A whole number as it is written elsewhere: a column with an empty value makes 7.0 of 7."""
-    return number.removesuffix(".0") if number.removesuffix(".0").isdecimal() else number
 
 
 def _value(record: dict, path: str) -> object:

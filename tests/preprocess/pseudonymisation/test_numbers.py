@@ -80,7 +80,8 @@ def test_other_numbers_stay(sentence):
     "pattern, sentence",
     [
         (r"\b7\d{9}\b", "séjour de {IPP|7001234567}"),
-        (r"\bdos\.\s*(\d+)", "dos. {IPP|12345} ouvert"),
+        (r"\bdos\.\s*(?P<id>\d+)", "dos. {IPP|12345} ouvert"),
+        (r"\b(80|90)\d{8}\b", "vu {IPP|8001234567} ici"),
         (r"\b(?P<type>HX)-(?P<id>\d{4})", "HX-{IPP|1234}"),
     ],
 )

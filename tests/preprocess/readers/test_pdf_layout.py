@@ -149,7 +149,9 @@ def test_a_paragraph_goes_on_in_the_next_column_and_on_the_next_page(first, seco
 
 def test_repeated_lines_only_at_the_ends_of_pages():
     def page(number):
-        lines = lines_at(f"Dossier {number}", *(f"ligne {letter * number}" for letter in "abcdefghijklm"), "même ligne")
+        lines = lines_at(
+            f"Dossier, page {number}", *(f"ligne {letter * number}" for letter in "abcdefghijklm"), "même ligne"
+        )
         return [[*lines, *lines_at(*(f"{letter * number} bas" for letter in "nopqrstuvwxyz"), top=500)]]
 
     pages, count = without_repeats([page(number) for number in (1, 2, 3)])

@@ -1,10 +1,12 @@
 """HL7 messages and FHIR resources: which documents are in them, what is counted, what is refused."""
 
 import base64
+import gzip
 import json
 import sys
 
 import pytest
+import zstandard
 from reader_helpers import read
 
 from alibert_common.errors import InputError
@@ -237,6 +239,50 @@ def test_a_patient_of_a_bundle_has_the_same_name_in_the_next_one(tmp_path):
         entries = [{"fullUrl": f"urn:uuid:{number}", "resource": patient}, {"resource": report}]
         write(tmp_path / f"{number}.json", json.dumps({"resourceType": "Bundle", "entry": entries}))
     assert [one.metadata for one in read(tmp_path).documents] == [{"patient": "8001"}, {"patient": "8001"}]
+
+
+def test_a_patient_is_the_same_in_every_form_of_a_reference(tmp_path):
+    patient = {"resourceType": "Patient", "id": "p1", "identifier": [{"value": "8001"}]}
+    entries = [{"fullUrl": "urn:uuid:1", "resource": patient}, {"resource": REPORT}]
+    for number, said in enumerate(("urn:uuid:1", "Patient/p1", "Patient/p1/_history/3", "https://h/fhir/Patient/p1")):
+        entries[1]["resource"] = REPORT | {"id": f"r{number}", "subject": {"reference": said}}
+        outer = {"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Bundle", "entry": entries}}]}
+        write(tmp_path / f"{number}.json", json.dumps(outer))
+    assert [one.metadata["patient"] for one in read(tmp_path).documents] == ["p1"] * 4
+
+
+@pytest.mark.parametrize("said, metadata", [("Group/7", {}), ("Patient?identifier=urn:ipp|8001", {"patient": "8001"})])
+def test_a_group_is_no_patient_and_an_identifier_may_be_asked_for(tmp_path, said, metadata):
+    path = write(tmp_path / "a.json", json.dumps(REPORT | {"subject": {"reference": said}}))
+    assert read(path).documents[0].metadata == metadata
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+def test_files_are_found_in_any_order_and_compression(tmp_path, ending):
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[ending]
+    binaries = [BINARY | {"id": f"b{number}", "data": encoded(f"Texte {number}.")} for number in range(5)]
+    (tmp_path / f"Binary.ndjson{ending}").write_bytes(pack("\n".join(map(json.dumps, binaries)).encode()))
+    order = [3, 0, 4, 1, 2]
+    names = [reference(f"d{n}", {"url": f"Binary/b{n}/_history/2"}) for n in order]
+    write(tmp_path / "DocumentReference.ndjson", "\n".join(map(json.dumps, names)))
+    assert read(tmp_path / "DocumentReference.ndjson").lines == [[f"Texte {n}."] for n in order]
+
+
+def test_a_line_of_capitals_is_no_segment(tmp_path):
+    lines = ["INDICATION", "Bilan de dyspnée.", "TDM", "Pas d'embolie.", "CRP|12", "OBX", "Fin."]
+    text = message("OBX|1|TX|x||" + "\n".join(lines) + "||||||F", "NTE|1||Revu.")
+    assert read(write(tmp_path / "a.hl7", text)).lines == [[*lines, "Revu."]]
+
+
+def test_several_files_and_numbers_of_a_patient(tmp_path):
+    other = base64.b64encode(rb"{\rtf1 Suite.\par}").decode()
+    text = message(f"OBX|1|ED|CR^CR||^application^rtf^Base64^{RTF}~^application^rtf^Base64^{other}||||||F")
+    for numbers in ("2800101^^^INS^INS~8001^^^CHU^PI", "8001^^^CHU^PI~2800101^^^INS^INS"):
+        got = read(write(tmp_path / "a.hl7", text.replace("8001234567^^^CHU^PI~191", numbers)))
+        assert got.lines == [["Le patient va mieux après le traitement.", "Suite."]]
+        assert got.documents[0].metadata == {"patient": "8001"}
+    with pytest.raises(InputError, match="a message of several patients"):
+        read(write(tmp_path / "a.hl7", message("OBX|1|TX|x||Toux.", PATIENT, "OBX|1|TX|x||Fièvre.")))
 
 
 @pytest.mark.parametrize("identifier, metadata", [([{"value": "8001"}], {"patient": "8001"}), ([], {})])

@@ -1,6 +1,7 @@
 """DOCX, ODT, RTF and e-mail: the text that a reader of the page sees, in its order, and nothing else."""
 
 import base64
+from email.message import EmailMessage
 
 import pytest
 from office_files import docx, odt, paragraph, written, zipped
@@ -248,6 +249,29 @@ def test_all_texts_of_an_email_and_of_those_it_forwards(tmp_path):
     got = read(written(tmp_path / "a.eml", FORWARDED))
     assert got.lines == [["Avis", "Premier.", "Second.", "Ancien", "Texte transmis."]]
     assert got.notes == {"attached pictures, calendars and signatures, not read": 1}
+
+
+@pytest.mark.parametrize(
+    "forms, lines",
+    [
+        ([("plain", " "), ("html", "<p>Toux.</p>")], ["Toux."]),
+        ([("plain", "Toux."), ("html", "<p>Autre.</p>")], ["Toux."]),
+        ([("html", "<p>Toux.</p>"), ("calendar", "BEGIN:VCALENDAR")], ["Toux."]),
+        ([("rtf", r"{\rtf1 Toux.\par}")], ["Toux."]),
+        ([("plain", "Toux."), ("mixed", "")], ["Toux.", "Jointe."]),
+    ],
+)
+def test_of_several_forms_of_an_email_one_is_read_and_no_file_is_lost(tmp_path, forms, lines):
+    mail = EmailMessage()
+    mail["Subject"] = "CR"
+    mail.set_type("multipart/alternative")
+    for kind, text in forms:
+        part = EmailMessage()
+        part.set_content(text or "<p>Autre.</p>", subtype="html" if kind == "mixed" else kind)
+        if kind == "mixed":
+            part.add_attachment(rb"{\rtf1 Jointe.\par}", maintype="application", subtype="rtf", filename="a.rtf")
+        mail.attach(part)
+    assert read(written(tmp_path / "a.eml", mail.as_bytes())).lines == [["CR", *lines]]
 
 
 def test_an_email_in_html_alone(tmp_path):

@@ -240,6 +240,17 @@ def test_two_copies_of_a_letter_have_no_headers():
     assert read_pdf(drawn(draw, pages=3)).lines == [*letter[1:], *letter[1:], "Compte rendu de consultation"]
 
 
+def test_copies_and_forms_lose_no_line():
+    body = ["CHU de Nantes", *SENTENCES, "CONCLUSION : stable.", "Traitement de sortie : repos.", "Dr Petit"]
+    copies = [[body[0], f"Cher Docteur {name},", *body[1:]] for name in ("Martin", "Durand")]
+    form = ["Motif : suivi", "Poids stable", "Traitement inchangé", "Pas de plainte", "Conclusion : stable"]
+    visits = [[f"Consultation du {day} mars", *form, f"HbA1c {day},1 %"] for day in (3, 8, 11)]
+    days = [[f"Jour {day} : TA 12/8, apyrétique", f"Vu par {name}"] for day, name in ((1, "Ada"), (2, "Bo"))]
+    for pages in (copies, visits, days):
+        content = read_pdf(drawn(lambda sheet, number: written(*pages[number - 1])(sheet, number), pages=len(pages)))  # noqa: B023
+        assert content.notes == {} and "".join(content.lines) == "".join(line for page in pages for line in page)
+
+
 def test_a_page_may_have_the_size_that_all_pages_share():
     data = drawn(written("CHU de Nantes", y=830))
     (box,) = re.findall(rb"/MediaBox \[[^]]*\]", data)
