@@ -53,7 +53,7 @@ def _parsed(text: str, place: str) -> object:
         raise InputError(f"{place}: not YAML (too many levels of brackets or indents); correct it.") from None
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        remedy = "write the pattern in single quotes" if "escape" in str(error.problem) else "correct it there"
+        remedy = "write the text in single quotes" if "escape" in str(error.problem) else "correct it there"
         raise InputError(f"{place}{line}: not YAML ({error.problem}); {remedy}.") from None
     except (yaml.YAMLError, ValueError) as error:  # a ValueError is of a number with thousands of digits
         raise InputError(f"{place}: not YAML ({' '.join(str(error).split())}); correct it.") from None

@@ -23,6 +23,7 @@ from alibert_common.input_log import InputLog
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, is_output, read_manifest
 from preprocess.documents.document import (
+    PSEUDONYMISED,
     SHARD_SUFFIX,
     Document,
     Size,
@@ -50,6 +51,7 @@ class Part:
     train: Size = field(default_factory=Size)
     valid: Size = field(default_factory=Size)
     with_patient: int = 0  # the documents that say their patient
+    pseudonymised: int = 0  # of these, the documents whose patient is a hash
     lowest: float = 1.0
     highest: float = 0.0
 
@@ -57,7 +59,13 @@ class Part:
         """Add up with the same corpus in another shard."""
         self.train, self.valid = self.train + other.train, self.valid + other.valid
         self.with_patient += other.with_patient
+        self.pseudonymised += other.pseudonymised
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+
+    @property
+    def manifest(self) -> dict:
+        """What the manifest says of it."""
+        return {name: value for name, value in asdict(self).items() if name != "pseudonymised"}
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,9 @@ class Split(ShardTask):
         """The directory of the document, which is counted."""
         drawn = draw(self.seed, document)
         part.lowest, part.highest = min(part.lowest, drawn), max(part.highest, drawn)
-        part.with_patient += bool(patient_of(document))
+        if patient_of(document):
+            part.with_patient += 1
+            part.pseudonymised += bool(document.metadata.get(PSEUDONYMISED))
         if drawn < self.share or drawn in self.chosen:
             part.valid.add(document)
             return VALID
@@ -150,7 +160,7 @@ def mix(
 
                 uses = [(name, parts[name].train.bytes, weight) for name, weight in weights.items()]
                 draw_mix(uses, seed, work.directory / PICTURE)
-            corpora = {name: asdict(part) | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
+            corpora = {name: part.manifest | {"weight": weights.get(name, 0.0)} for name, part in parts.items()}
             lowered = {"valid_words": valid_words, "share_for_validation": drawn} if drawn < share else {}
             work.manifest = settings | lowered | {"corpora": corpora, "inputs": read}
     return read_manifest(output / MANIFEST)
@@ -196,6 +206,12 @@ def _divide(work: Work, split: Split, shards: list, engine: Engine) -> tuple[dic
 
 
 def _check_parts(parts: dict[str, Part], share: float, inputs: list[Path]) -> None:
+    known, hidden = (sum(getattr(part, name) for part in parts.values()) for name in ("with_patient", "pseudonymised"))
+    if 0 < hidden < known:
+        raise InputError(
+            f"{inputs[0]}: {known - hidden:,} of {known:,} documents with a patient are not pseudonymised, so that a "
+            "patient would be in training and in validation; pseudonymise all of them."
+        )
     if not any(part.train.documents for part in parts.values()):
         raise InputError(f"{inputs[0]}: no document is left to train on; lower --valid or add documents.")
     if share and not any(part.valid.documents for part in parts.values()):

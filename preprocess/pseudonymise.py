@@ -18,7 +18,7 @@ from alibert_common.cli import OptionParser, at_least, command_parser
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
+from alibert_common.provenance import MANIFEST, Stage, identity, is_output, read_manifest
 from alibert_common.report import markdown
 from preprocess.documents.document import PATIENT, Document, document_files
 from preprocess.documents.map_shards import map_shards
@@ -72,8 +72,9 @@ def pseudonymise(paths: list[Path], output: Path, settings: Settings, key_file: 
     Raises InputError for a pattern, a list, a model or a key that cannot be used.
     """
     settings.check()
-    if output.absolute() in key_file.absolute().parents:
-        raise InputError(f"--key {key_file}: lies in --output, which may be passed on; keep it elsewhere.")
+    for folder in (output, *filter(is_output, paths)):
+        if folder.resolve() in key_file.resolve().parents:
+            raise InputError(f"--key {key_file}: lies in {folder}, which may be passed on; keep it elsewhere.")
     make_key(key_file)
     digest = key_digest(read_key(key_file))
     shards = document_files(paths)

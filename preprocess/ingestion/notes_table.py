@@ -40,7 +40,10 @@ class NotesTable:
     @property
     def manifest(self) -> dict:
         """What the manifest says of it, without user and password."""
-        return {"database": {"name": self.database.name, **asdict(self.state)}} if self.database and self.state else {}
+        if not self.database or not self.state:
+            return {}
+        state = asdict(self.state)
+        return {"database": {"name": self.database.name, **{name: state[name] for name in state if name != "file"}}}
 
     def groups(self, folder: Path, before: int, path: int) -> list[Group]:
         """Groups with the numbers after `before`, of a chunk each; they belong to the `path` of this number."""

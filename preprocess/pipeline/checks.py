@@ -37,18 +37,12 @@ def check(file: CorpusFile, steps: list[Step]) -> None:
             mix_weights_of(options).of(sizes)
         elif step.stage == "binarize" and options.tokenizer not in made:
             tokenizer_digests(options.tokenizer)
-    _check_patients(file, steps)
+    _check_keys(file, steps)
 
 
-def _check_patients(file: CorpusFile, steps: list[Step]) -> None:
+def _check_keys(file: CorpusFile, steps: list[Step]) -> None:
     """Raise InputError where a patient of two sources would be two, who may be in training and in validation."""
-    hidden = {step.source for step in steps if step.stage == "pseudonymise"}
-    for step in steps:
-        if hidden and step.stage == "ingest" and step.source not in hidden:
-            if step.options.patient or step.options.patient_pattern or step.options.database:
-                fault = "its patients would be others than those of the pseudonymised sources; pseudonymise it too"
-                file.refuse(f"sources, {step.source}", fault)
-    if len({step.options.key for step in steps if step.stage == "pseudonymise"}) > 1:
+    if len({step.options.key.resolve() for step in steps if step.stage == "pseudonymise"}) > 1:
         file.refuse(
             "pseudonymise",
             "two keys make two patients of one, who is then in training and in validation; give all sources one `key:`",

@@ -62,8 +62,11 @@ class CorpusFile:
         paths = content.get("paths")
         paths = [paths] if isinstance(paths, str) else paths
         options = {stage: self._options(content, stage, place) for stage in OF_A_SOURCE}
-        if {"table", "query"} & options["ingest"].keys() and "database" not in options["ingest"]:
+        named = {"table", "query"} & options["ingest"].keys()
+        if named and "database" not in options["ingest"]:
             self.refuse(place, "`table:` and `query:` are for a database; give `database:`, its URL")
+        if len(named) > 1:
+            self.refuse(place, "`table:` and `query:` name the notes twice; give one of them")
         if paths is None and "database" in options["ingest"]:
             paths = []
         elif not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):

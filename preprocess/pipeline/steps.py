@@ -97,6 +97,8 @@ class Steps:
             value = list(self._named(place, name, value))
         elif isinstance(value, dict):
             value = [f"{key}={content}" for key, content in value.items()]
+        if isinstance(value, list) and known.kind is Path and not (known.many or known.repeated):
+            self.file.refuse(place, f"{name}: give one path")
         several = value if isinstance(value, list) else [value]
         values = [str(self.file.place(single) if known.kind is Path else single) for single in several]
         if known.many:

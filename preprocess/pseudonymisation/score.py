@@ -42,13 +42,23 @@ def read_annotated(file: Path) -> Iterator[Annotated]:
             continue
         try:
             record = parse_json(line)
-            spans = [Span(entity["start"], entity["end"], entity["label"]) for entity in record["entities"]]
-            unknown = {span.label for span in spans} - RANKS.keys()
-            if unknown:
-                raise ValueError(f"label {min(unknown)} is none of {', '.join(LABELS)}")
-            yield Annotated(str(record["id"]), record["text"], spans, list(record.get("known", ())))
+            text, known = record["text"], list(record.get("known", ()))
+            if not all(isinstance(one, str) for one in (text, *known)):
+                raise ValueError("text and known names must be strings")
+            spans = [_span(entity, len(text)) for entity in record["entities"]]
+            yield Annotated(str(record["id"]), text, spans, known)
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(f"{readable(file)}, line {number}: no annotated text ({error}).") from None
+
+
+def _span(entity: dict, length: int) -> Span:
+    """An entity of a text of some characters. Raises ValueError for one that cannot be in it."""
+    span = Span(entity["start"], entity["end"], entity["label"])
+    if span.label not in RANKS:
+        raise ValueError(f"label {span.label} is none of {', '.join(LABELS)}")
+    if not (type(span.start) is type(span.end) is int and 0 <= span.start < span.end <= length):
+        raise ValueError(f"no place in the text: {span.start} to {span.end}")
+    return span
 
 
 def score(found: Sequence[Iterable[Span]], truth: Sequence[Iterable[Span]]) -> tuple[dict[str, Score], float]:

@@ -78,6 +78,7 @@ class ReadLog(InputLog):
         self.notes: Counter[str] = Counter()
         self.documents: Counter[str] = Counter()
         self.on_skip = on_skip
+        self.record: tuple[Path, str] = (Path(), "")  # the file and the place that are read now
 
     def read_through(self, file: Path) -> None:
         """Read a file for nothing but its checksum."""
@@ -96,6 +97,7 @@ class ReadLog(InputLog):
     @contextmanager
     def refusing(self, options: ReadOptions, file: Path, place: str) -> Iterator[None]:
         """Refuse the record at `place` when the block raises a Fault."""
+        self.record = file, place
         try:
             yield
         except Fault as fault:
@@ -106,6 +108,11 @@ class ReadLog(InputLog):
         if options.on_error == "stop":
             raise InputError(f"{readable(file)}, {place}: {fault}; {fault.remedy}, or skip it with --on-error skip.")
         self.skip(file, place, fault, records)
+
+    def refuse_part(self, options: ReadOptions, part: str, fault: Fault) -> None:
+        """Refuse a part of the record that is read now; the rest of it is kept."""
+        file, place = self.record
+        self.refuse(options, file, f"{place}, {part}", fault)
 
     def skip_file(self, file: Path, error: InputError | OSError, documents: int = 0) -> None:
         """List a file that cannot be read after its first `documents`."""

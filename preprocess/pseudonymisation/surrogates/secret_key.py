@@ -29,6 +29,8 @@ def make_key(file: Path) -> None:
 
 def read_key(file: Path) -> bytes:
     """The key in a file. Raises InputError for a file that is not there or holds none."""
+    if file.is_dir():
+        raise InputError(f"{readable(file)}: is a folder; name the file of the key.")
     text = read_text(file)
     try:
         key = bytes.fromhex(text.strip())

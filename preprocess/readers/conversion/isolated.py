@@ -84,9 +84,7 @@ class Converter:
     def _start(self) -> subprocess.Popen[bytes]:
         """Begin the process, without the passwords of this one, and wait until its modules are there."""
         path = os.pathsep.join(filter(None, sys.path))
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith("MALLOC_") and "PASS" not in name
-        }
+        environment = {name: value for name, value in without_passwords().items() if not name.startswith("MALLOC_")}
         # Without "" in the path: that is the current folder, which may hold files of any name.
         path_alone = "import sys; sys.path = [folder for folder in sys.path if folder]"
         command = [sys.executable, "-c", f"{path_alone}; from preprocess.readers.conversion.child import main; main()"]
@@ -106,6 +104,11 @@ class Converter:
             self.process.kill()
             self.process.communicate()
         self.process = None
+
+
+def without_passwords() -> dict[str, str]:
+    """The environment of a process that must not know the passwords of this one."""
+    return {name: value for name, value in os.environ.items() if "PASS" not in name}
 
 
 @cache

@@ -62,6 +62,7 @@ class State:
     rows: int
     smallest: str
     largest: str
+    file: str = ""  # of SQLite: its size and times, so that every change is seen
 
 
 def check_database(database: Database) -> None:
@@ -87,7 +88,14 @@ def state_of(database: Database, options: ReadOptions) -> State:
         raise InputError(f"{database.name}: has no row; check --table or --query.")
     if with_id < rows:
         raise InputError(f"{database.name}: {rows - with_id:,} rows have no {key.name}; name another --id-field.")
-    return State(rows, str(smallest), str(largest))
+    return State(rows, str(smallest), str(largest), _file_state(database))
+
+
+def _file_state(database: Database) -> str:
+    """When the file of SQLite and its log of changes were written, and how long they are; "" for a server."""
+    url = _url(database.url)
+    files = [Path(f"{url.database}{end}") for end in ("", "-wal")] if url.get_backend_name() == "sqlite" else []
+    return ", ".join(f"{file.stat().st_size} {file.stat().st_mtime_ns}" for file in files if file.exists())
 
 
 def write_chunks(database: Database, options: ReadOptions, folder: Path, rows: int = ROWS) -> list[tuple[Path, Part]]:
@@ -141,8 +149,9 @@ def read_database(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Do
     database = Database(**chunk["database"])
     number = options.part.records if options.part else 0
     with _opened(database) as connection:
+        names = _columns(connection, database)
         options = _options_for(connection, database, options)
-        rows = _rows(database, options, _id_from_json(chunk["first"]), _id_from_json(chunk["last"]))
+        rows = _rows(database, options, names, _id_from_json(chunk["first"]), _id_from_json(chunk["last"]))
         found = connection.execution_options(yield_per=AT_ONCE).execute(rows).mappings()
         for row in _in_fixed_order(found, options.id):
             number += 1
@@ -150,12 +159,12 @@ def read_database(file: Path, options: ReadOptions, log: ReadLog) -> Iterator[Do
                 yield document_of(dict(row), options, number, log)
 
 
-def _rows(database: Database, options: ReadOptions, first: Any, last: Any) -> Any:
+def _rows(database: Database, options: ReadOptions, names: list[str], first: Any, last: Any) -> Any:
     """The columns that are named, of the rows with an id from `first` to before `last`, or to the end."""
     from sqlalchemy import column, select
 
     key: ColumnElement[Any] = column(options.id)
-    wanted = dict.fromkeys(name.partition(".")[0] for name in options.named_paths())
+    wanted = dict.fromkeys(name if name in names else name.partition(".")[0] for name in options.named_paths())
     rows: Any = select(*map(column, wanted)).select_from(_table(database)).where(key >= first).order_by(key)
     return rows if last is None else rows.where(key < last)
 
@@ -168,14 +177,18 @@ def _in_fixed_order(rows: Iterable[Any], key: str) -> Iterator[Any]:
 
 def _options_for(connection: "Connection", database: Database, options: ReadOptions) -> ReadOptions:
     """The options with the columns of the table. Raises InputError for one that is not there, and without an id."""
-    from sqlalchemy import select, text
-
-    names = list(connection.execute(select(text("*")).select_from(_table(database)).limit(0)).keys())
+    names = _columns(connection, database)
     options = with_omop_columns(options, names)
     check_columns(database.name, options, names)
     if not options.id:
         raise InputError(f"{database.name}: say which of {', '.join(names)} is the id of a row with --id-field.")
     return options if options.text else options.with_changes(text=("text",))
+
+
+def _columns(connection: "Connection", database: Database) -> list[str]:
+    from sqlalchemy import select, text
+
+    return list(connection.execute(select(text("*")).select_from(_table(database)).limit(0)).keys())
 
 
 def _table(database: Database) -> Any:

@@ -117,6 +117,25 @@ def test_a_table_that_changes_is_refused_and_read_anew(omop, tmp_path, monkeypat
     assert len(list(read_documents([tmp_path / "out"]))) == 96
 
 
+def test_a_note_of_sqlite_that_was_corrected_is_read_anew(omop, tmp_path):
+    for text in ("Avant.", "Après."):
+        with sqlite3.connect(tmp_path / "omop.db") as connection:
+            connection.execute("UPDATE note SET note_text = ?", (text,))
+        connection.close()
+        manifest = ingest([], tmp_path / "out", database=Database(omop))
+        assert {line for document in read_documents([tmp_path / "out"]) for line in document.lines} == {text}
+    assert manifest["database"].keys() == {"name", "rows", "smallest", "largest"}
+
+
+def test_columns_may_have_a_dot_in_their_names(tmp_path):
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute('CREATE TABLE note (note_id, note_text, "Patient.Id")')
+        connection.execute("INSERT INTO note VALUES (1, 'Toux.', 8001)")
+    connection.close()
+    ingest([], tmp_path / "out", ReadOptions(patient="Patient.Id"), database=Database(f"sqlite:///{tmp_path}/a.db"))
+    assert [document.metadata for document in read_documents([tmp_path / "out"])] == [{"patient": "8001"}]
+
+
 @pytest.mark.parametrize(
     "change, options, words",
     [

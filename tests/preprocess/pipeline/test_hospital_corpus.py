@@ -90,25 +90,35 @@ def test_a_file_without_a_key_is_refused(hospital, options):
     "old, new, words",
     [
         ("{key: hospital.key}", "{key: hospital.key, ipp: '('}", "--ipp .*cannot be read"),
+        ("{database: ", "{table: a, query: b, database: ", "notes: `table:` and `query:` name the notes twice"),
+        ("{key: hospital.key}", "{key: [a.key, b.key]}", "pseudonymise: key: give one path"),
         ("{database: ", "{query: ", "notes: `table:` and `query:` are for a database"),
         ("  letters:\n", "  letters:\n    pseudonymise: {key: other.key}\n", "two keys make two patients of one"),
-        (
-            "  letters:\n",
-            "  letters:\n    pseudonymise: {key: hospital.key}\n",
-            "sources, notes: its patients would be others",
-        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_any_work(hospital, old, new, words):
     file = hospital / "corpus.yaml"
-    text = file.read_text()
-    assert old in text
-    if "others" in words:  # only the letters are pseudonymised
-        text = text.replace("\npseudonymise: {key: hospital.key}", "")
-    file.write_text(text.replace(old, new, 1))
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
     with pytest.raises(InputError, match=words):
         corpus.main()
     assert not (hospital / "out").exists()
+
+
+def test_patients_of_which_only_some_are_pseudonymised_are_refused(hospital):
+    file = hospital / "corpus.yaml"
+    text = file.read_text().replace("\npseudonymise: {key: hospital.key}", "")
+    file.write_text(text.replace("  letters:\n", "  letters:\n    pseudonymise: {key: hospital.key}\n"))
+    with pytest.raises(InputError, match="30 of 60 documents with a patient are not pseudonymised"):
+        corpus.main()
+    assert not (hospital / "out/mixed").exists()
+
+
+def test_one_key_may_have_two_names(hospital):
+    file = hospital / "corpus.yaml"
+    text = file.read_text().replace("  letters:\n", "  letters:\n    pseudonymise: {key: letters/../hospital.key}\n")
+    file.write_text(text)
+    corpus.main()
 
 
 def test_the_shipped_file_of_a_hospital_can_be_meant(repository, tmp_path):

@@ -212,7 +212,7 @@ def test_bad_input_is_one_sentence(corpus, tmp_path):
         ("give documents, --output and --key", [corpus[0], *out]),
         ("--ipp .*cannot be read", [corpus[0], *out, *key, "--ipp", "("]),
         (r"--nda .*finds the empty text too", [corpus[0], *out, *key, "--nda", r"\d*"]),
-        ("--key .*lies in --output", [corpus[0], *out, "--key", tmp_path / "out/hospital.key"]),
+        ("--key .*lies in .*out, which may be passed on", [corpus[0], *out, "--key", tmp_path / "out/hospital.key"]),
         ("line 1: no annotated text .label X is none of SECU", ["--annotated", tmp_path / "bad.jsonl"]),
         ("no token-classification model", [corpus[0], *out, *key, "--tagger", tmp_path / "empty"]),
     ):

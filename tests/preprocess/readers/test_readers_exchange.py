@@ -10,6 +10,7 @@ import zstandard
 from reader_helpers import read
 
 from alibert_common.errors import InputError
+from preprocess.readers.content import Content
 from preprocess.readers.conversion.hl7_message import read_hl7_message
 from preprocess.readers.exchange import hl7 as hl7_v2
 from preprocess.readers.formats import also_reads
@@ -266,6 +267,16 @@ def test_files_are_found_in_any_order_and_compression(tmp_path, ending):
     names = [reference(f"d{n}", {"url": f"Binary/b{n}/_history/2"}) for n in order]
     write(tmp_path / "DocumentReference.ndjson", "\n".join(map(json.dumps, names)))
     assert read(tmp_path / "DocumentReference.ndjson").lines == [[f"Texte {n}."] for n in order]
+
+
+def test_a_page_that_cannot_be_read_inside_a_message_is_listed(tmp_path, monkeypatch):
+    content = Content(["Toux."], {"id": "M1", "date": "", "patient": ""}, unread=[("page 2", "a torn page", "glue it")])
+    monkeypatch.setattr("preprocess.readers.conversion.reader.content_of", lambda *arguments: content)
+    path = write(tmp_path / "a.hl7", message("OBX|1|TX|x||Toux."))
+    with pytest.raises(InputError, match="a.hl7, message 1, page 2: a torn page; glue it"):
+        read(path)
+    got = read(path, on_error="skip")
+    assert got.lines == [["Toux."]] and [one.place for one in got.skipped] == ["message 1, page 2"]
 
 
 def test_a_line_of_capitals_is_no_segment(tmp_path):

@@ -4,6 +4,7 @@ import io
 import random
 import re
 import shlex
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -357,12 +358,21 @@ def test_the_users_command_reads_a_scanned_page(with_a_scan):
             shlex.join([sys.executable, "-c", "import sys; sys.exit('no French')"]),
             "a page that --ocr cannot read .no French",
         ),
-        (shlex.join([sys.executable, "-c", "import time; time.sleep(9)"]), "a page that --ocr does not finish in time"),
+        ("sh -c 'sleep 31.7; true'", "a page that --ocr does not finish in time"),
+        ("yes bonjour", "a page that --ocr cannot read"),
+        (shlex.join([sys.executable, "-c", "print(chr(233))"]), "a page of which --ocr writes no UTF-8"),
     ],
 )
-def test_a_command_that_does_not_read_is_named(with_a_scan, command, words):
+def test_a_command_that_does_not_read_is_named(with_a_scan, monkeypatch, command, words):
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
     with pytest.raises(InputError, match=words):
         read(with_a_scan, ocr=command, time_limit=2)
+    assert "sleep 31.7" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
+def test_the_users_command_knows_no_password(with_a_scan, monkeypatch):
+    monkeypatch.setenv("ALIBERT_DATABASE_PASSWORD", "Hunter2")
+    assert "Hunter2" not in str(read(with_a_scan, ocr="env").lines)
 
 
 def test_what_a_program_read_on_a_scan_is_text():
