@@ -15,6 +15,10 @@ USUAL = {
     "FIRST_NAME": "PRENOM", "LOC": "VILLE", "CITY": "VILLE", "HOSPITAL": "HOPITAL", "STREET": "ADRESSE",
     "ADDRESS": "ADRESSE", "EMAIL": "MAIL", "PHONE": "TEL", "NIR": "SECU", "NSS": "SECU",
 }  # fmt: skip
+TOKENIZERS = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "spm.model",
+    "tokenizer.model",
+)  # fmt: skip
 OVERLAP = 64  # subwords that two windows of a long line share; an eighth of the window where that is less
 USUAL_LENGTH = 514  # positions of a model that does not say how many it has; RoBERTa's begin at 2
 Find = Callable[[str], Iterator[Span]]
@@ -49,17 +53,22 @@ def _token_classifier(folder: Path) -> Find:
 
 def _pipeline(folder: Path) -> Any:
     """The pipeline of transformers, of files of the folder only. Raises InputError."""
+    from safetensors import SafetensorError
     from transformers import AutoModelForTokenClassification, AutoTokenizer, TokenClassificationPipeline
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-        model = AutoModelForTokenClassification.from_pretrained(
-            str(folder), use_safetensors=True, local_files_only=True, trust_remote_code=False
+        model, loaded = AutoModelForTokenClassification.from_pretrained(
+            str(folder), use_safetensors=True, local_files_only=True, trust_remote_code=False, output_loading_info=True
         )
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
         raise InputError(
             f"{readable(folder)}: no token-classification model with weights in safetensors ({reason(error)[:200]})."
         ) from None
+    wrong = [*loaded["missing_keys"], *(key for key, *_ in loaded["mismatched_keys"])]
+    wrong += [name for name, weights in model.named_parameters() if not weights.isfinite().all()]
+    if wrong:
+        raise InputError(f"{readable(folder)}: its weights are not whole ({wrong[0]}); export the model again.")
     return TokenClassificationPipeline(model=model, tokenizer=tokenizer, aggregation_strategy="simple", device=-1)
 
 
@@ -87,6 +96,10 @@ def check_tagger(folder: Path) -> None:
     if not isinstance(labels, dict) or not (folder / "model.safetensors").is_file():
         raise InputError(f"{readable(folder)}: no token-classification model with config.json and model.safetensors.")
     labels_of(folder, {str(name).removeprefix("B-").removeprefix("I-") for name in labels.values()})
+    if not any((folder / name).is_file() for name in TOKENIZERS):
+        raise InputError(
+            f"{readable(folder)}: holds no tokenizer, such as tokenizer.json; copy it from the model's folder."
+        )
 
 
 def labels_of(folder: Path, names: set[str]) -> Mapping[str, str]:

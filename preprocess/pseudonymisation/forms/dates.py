@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from preprocess.pseudonymisation.clues import NUMBERS, Clues, words_of
+from preprocess.pseudonymisation.forms.date_ranges import WHOLE, moved_days, start_of_range
 from preprocess.pseudonymisation.forms.written_dates import ALL_MONTHS, WEEKDAYS, WrittenDate, written_date
 from preprocess.pseudonymisation.spans import Span
 
@@ -32,8 +33,10 @@ FROM_NUMBER = {
     "ISO": rf"{YEAR}(?P<_>[-/.]){MONTH}(?P=_){DAY}(?:T\d\d[:h]\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?{AFTER}",
     "short year": rf"{DAY}(?P<_>/){MONTH}/(?P<year>\d\d){AFTER}(?!\w)",  # 14/02/23
     "short year, two digits": rf"{DAY_OF_TWO}(?P<_>[.-]){MONTH_OF_TWO}(?P=_)(?P<year>\d\d){AFTER}(?!\w)",  # 14-02-23
+    "short year, points": rf"{DAY}(?P<_>[.]){MONTH}[.](?P<year>\d\d){AFTER}(?!\w)",  # 3.4.50, of births only
     "spaces": rf"{DAY_OF_TWO}(?P<_> ){MONTH_OF_TWO} {YEAR}{AFTER}",  # 14 02 2023
-    "compact": rf"{YEAR}{MONTH_OF_TWO}{DAY_OF_TWO}(?!\w)",  # 20230214
+    "compact": rf"{YEAR}{MONTH_OF_TWO}{DAY_OF_TWO}(?:(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?(?!\w)",  # 20230214
+    "compact, day first": rf"{DAY_OF_TWO}{MONTH_OF_TWO}{YEAR}(?!\w)",  # 14021950, of births only
     "name and year": rf"{DAY_OF_NAME}[ \u00a0/-]{{1,2}}{YEAR}(?!\d)",  # 14 février 2023
     "name and short year": rf"{DAY_OF_NAME}[ /-]'?(?P<year>\d\d)(?!\w){ALONE}",  # 14-févr-23
     "name": rf"{DAY_OF_NAME}(?!\w)",  # 1er mars
@@ -43,6 +46,7 @@ FROM_NUMBER = {
     "day and month": rf"{DAY}/{MONTH_OF_TWO}{ALONE}",  # 14/02, after words for a date only
 }
 FORMS = {name: re.compile(form, re.IGNORECASE) for name, form in FROM_NUMBER.items()}
+SHORT_YEARS = ("short year", "short year, two digits")
 NAMED = {name: form for name, form in FORMS.items() if name.startswith("name")}
 IN_NUMBERS = {name: form for name, form in FORMS.items() if name not in NAMED}
 FORMS_OF_NAMES = (
@@ -54,8 +58,9 @@ WEEKDAY = rf"(?P<weekday>{'|'.join(name for names in WEEKDAYS for name in names)
 WITH_WEEKDAY = tuple(re.compile(WEEKDAY + form, re.IGNORECASE) for form in FROM_NUMBER.values())
 ALL_FORMS = (*FORMS.values(), *WITH_WEEKDAY, *FORMS_OF_NAMES)
 NUMBER = re.compile(
-    r"(?<![\w/])(?<!\d[.,])(?<!\D\d-)(?<!\D\d\d-)\d"
-    r"(?:\d?(?: ?[/.-] ?\d| \d\d \d{4}|(?:er)?[ \u00a0./-]{1,2}[JFMASONDjfmasond])|\d{3}[-/.]\d|\d{7}(?!\d))"
+    r"(?<![\w/])(?<!\d[.,])(?:(?<!\D\d-)(?<!\D\d\d-)|(?<=/\d-)|(?<=/\d\d-))\d"
+    r"(?:\d?(?: ?[/.-] ?\d| \d\d \d{4}|(?:er)?[ \u00a0./-]{1,2}[JFMASONDjfmasond])|\d{3}[-/.]\d|"
+    r"\d{7}(?:\d{4}(?:\d\d)?)?(?!\d))"
 )
 YEAR_NUMBER = re.compile(r"(?<![\w/.,-])(?:19|20)\d\d(?!\w)")
 MONTH_NAME = re.compile(
@@ -73,7 +78,6 @@ MONTH_BEFORE = re.compile(
     r"(?<=['’]))$",
     re.IGNORECASE,
 )
-ONLY_AFTER = {"day and month": DAY_BEFORE, "short month and year": MONTH_BEFORE}
 YEAR_BEFORE = re.compile(
     r"(?:(?<!\w)(?:en|depuis|de|dès|vers|fin|début|debut|courant|années?|l['’]an|printemps|été|automne|hiver|avant|"
     r"après"
@@ -89,6 +93,17 @@ BIRTH_BEFORE = re.compile(
     r"]?[ \u00a0]*(?:le|en)?[ \u00a0:]*$",
     re.IGNORECASE,
 )
+ONLY_AFTER = {
+    "day and month": DAY_BEFORE, "short month and year": MONTH_BEFORE, "short year, points": BIRTH_BEFORE,
+    "compact, day first": BIRTH_BEFORE,
+}  # fmt: skip
+# Doses of a day and scores: "Novorapid 10/8/12 UI", "Apgar 9/10/10".
+DOSE_BEFORE = re.compile(
+    r"(?<!\w)(?:apgar|ta|pa|tension|dextros?|glyc[ée]mies?|insuline|novorapid|humalog|lantus|apidra|lispro|asparte|levemir|"
+    r"actrapid|umuline|toujeo|tresiba|abasaglar)[ \u00a0:=à]*$",
+    re.IGNORECASE,
+)
+DOSE_AFTER = re.compile(r"[ \u00a0]?(?:UI|U|mg|µg|g|m[lL]|mmHg|cp|gél|gouttes)(?!\w)")
 
 
 def find_dates(clues: Clues) -> Iterator[FoundDate]:
@@ -98,6 +113,8 @@ def find_dates(clues: Clues) -> Iterator[FoundDate]:
         forms = NAMED if found[0][-1].isalpha() else IN_NUMBERS
         date = _from_number(text, found.start(), forms) if found.start() >= end else None
         if date:
+            start = start_of_range(text, date.written, date.span.start, end)
+            date = FoundDate(_span(text, start, date.span.end), date.written) if start < date.span.start else date
             end = date.span.end
             ends.add(end)
             yield date
@@ -125,8 +142,16 @@ def parsed(text: str, forms: Iterable[re.Pattern] = ALL_FORMS) -> WrittenDate | 
 
 def shifted(text: str, days: int) -> str | None:
     """The date moved by a number of days, written in the same form; None where the text is no date. See WrittenDate."""
-    date = parsed(text)
-    return date.moved(days) if date else None
+    if date := parsed(text):
+        return date.moved(days)
+    found = WHOLE.fullmatch(text)
+    last = parsed(found["last"]) if found else None
+    if not found or not last or (other := last.moved(days)) is None or (moved := parsed(other)) is None:
+        return None
+    try:
+        return moved_days(found["days"], last, moved, days) + other
+    except (ValueError, OverflowError):
+        return None
 
 
 def _from_number(text: str, start: int, forms: Mapping[str, re.Pattern]) -> FoundDate | None:
@@ -138,12 +163,21 @@ def _from_number(text: str, start: int, forms: Mapping[str, re.Pattern]) -> Foun
         weekday = WEEKDAY_BEFORE.search(text, max(0, start - 14), start)
         if name in ONLY_AFTER and not (weekday or ONLY_AFTER[name].search(text, max(0, start - REACH), start)):
             continue
-        if name == "name" and not _is_day_of_month(found, text):
+        if name == "name" and not _is_day_of_month(found, text) or name in SHORT_YEARS and _is_dose(found, written):
             continue
         if weekday:
             return _found(text, weekday.start(), found.end(), WITH_WEEKDAY)
         return FoundDate(_span(text, start, found.end()), written)
     return None
+
+
+def _is_dose(found: re.Match, date: WrittenDate) -> bool:
+    """Whether three numbers are doses or a score. Equal ones are a date only after a word for one: "10-10-10"."""
+    text, start = found.string, max(0, found.start() - REACH)
+    if DOSE_AFTER.match(text, found.end()) or DOSE_BEFORE.search(text, start, found.start()):
+        return True
+    is_named = WORD_BEFORE_DAY.search(text, start, found.start()) or BIRTH_BEFORE.search(text, start, found.start())
+    return date.day == date.month == int(found["year"]) and not is_named
 
 
 def _is_day_of_month(found: re.Match, text: str) -> bool:

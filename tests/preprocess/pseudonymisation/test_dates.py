@@ -36,6 +36,11 @@ le {DATE|3 sept. 2022} et le {DATE|3 Sept 2022}
 le {DATE|14 mars 23} au soir
 le {DATE|14 / 02 / 2023}
 Entrée:{DATE|14/02/2023}
+du {DATE|3 au 7 mars 2023}, les {DATE|3, 4 et 5 mars}, du {DATE|3 au 7/03/2023}
+du {DATE|03/03-07/03/2023}, {DATE|01/03/23}-{DATE|07/03/23}
+née le {DATE_NAISSANCE|3.4.50}, née le {DATE_NAISSANCE|03041950}
+export {DATE|20230214101500}
+vu le {DATE|10/10/10}
 """.strip().split("\n")
 NOT_FOUND = """
 TA 13/8, puis 120/80
@@ -61,6 +66,11 @@ QT 400/440 ms
 14h30, à 8h15
 lot 12-34-01-02-03, série 1-14-02-2023
 valeur 3,14/02/23
+Novorapid 10/8/12 UI puis Lantus 12/10/20
+Apgar 9/10/10, PA 14/07/80
+Tramadol 10-10-10, Modopar 1/1/01
+version 3.4.50
+dossier 03041950
 """.strip().split("\n")
 FORMS = {
     "{0:%d/%m/%Y}", "{0:%d-%m-%Y}", "{0:%d.%m.%y}", "{0:%d/%m/%y}", "{0:%Y-%m-%d}", "{0:%Y-%m-%dT08:30}", "{0:%Y%m%d}",
@@ -136,4 +146,20 @@ def test_the_parts_of_a_date_are_known(day):
     ],
 )
 def test_shorter_forms_move_as_the_docstring_says(text, days, moved):
+    assert shifted(text, days) == moved
+
+
+@pytest.mark.parametrize(
+    "text, days, moved",
+    [
+        ("3 au 7 mars 2023", 10, "13 au 17 mars 2023"),
+        ("3 au 7 mars 2023", -5, "26 février au 2 mars 2023"),
+        ("28 au 2 mars 2023", 1, "1er au 3 mars 2023"),
+        ("3, 4 et 5 mars", 28, "31 mars, 1er et 2 avril"),
+        ("3 au 7/03/2023", -5, "26/02 au 02/03/2023"),
+        ("03/03-07/03/2023", 300, "28/12-01/01/2024"),
+        ("30 au 3 mars 2023", 1, None),
+    ],
+)
+def test_days_that_share_a_month_move_with_their_date(text, days, moved):
     assert shifted(text, days) == moved

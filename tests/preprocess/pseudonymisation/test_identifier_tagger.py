@@ -1,9 +1,11 @@
 """A model beside the rules: what it tags is found, in long lines too, in whole words, and joined with the rules'."""
 
 import json
+import shutil
 from random import Random
 
 import pytest
+import safetensors.torch
 import torch
 from identified_letters import annotated_line, letters
 from tiny_models import WORDS, write_roberta
@@ -100,6 +102,30 @@ def test_a_folder_of_a_model_of_another_kind_is_refused(model, tmp_path):
     (tmp_path / "model.safetensors").touch()
     with pytest.raises(InputError, match="its labels are O, foie; give a model with labels such as NOM"):
         check_tagger(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "harm, words",
+    [
+        (lambda file, weights: file.write_bytes(file.read_bytes()[:-9]), "no token-classification model with weights"),
+        (lambda file, weights: save(weights, "classifier.bias", None, file), "its weights are not whole .classifier.bias"),
+        (lambda file, weights: save(weights, "classifier.bias", "nan", file), "its weights are not whole .classifier.bias"),
+        (lambda file, weights: file.with_name("tokenizer.json").unlink(), "holds no tokenizer"),
+    ],
+)  # fmt: skip
+def test_a_damaged_model_is_refused(model, tmp_path, harm, words):
+    folder = shutil.copytree(model, tmp_path / "copy")
+    harm(folder / "model.safetensors", safetensors.torch.load_file(folder / "model.safetensors"))
+    with pytest.raises(InputError, match=words):
+        check_tagger(folder)
+        tagger(folder)
+
+
+def save(weights, name, value, file):
+    """Write the weights without one of them, or with a value in it."""
+    old = weights.pop(name)
+    more = {} if value is None else {name: old.fill_(float(value))}
+    safetensors.torch.save_file(weights | more, file, {"format": "pt"})
 
 
 def test_the_recipe_has_all_labels_and_its_sample_is_what_the_generator_makes(repository):
