@@ -10,6 +10,7 @@ No program finds all identifiers: docs/howto/pseudonymise.md says how many are f
 """
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -77,6 +78,8 @@ def pseudonymise(paths: list[Path], output: Path, settings: Settings, key_file: 
             raise InputError(f"--key {key_file}: lies in {folder}, which may be passed on; keep it elsewhere.")
     make_key(key_file)
     digest = key_digest(read_key(key_file))
+    if key_file.stat().st_mode & 0o077:
+        print(f"warning: {key_file}: others can read the key; run `chmod go= {key_file}`.", file=sys.stderr)
     shards = document_files(paths)
     named = settings.named() | {"key": digest}
     key = {"settings": named, "inputs": identity([*paths, *settings.files()])}

@@ -92,9 +92,24 @@ def _set_text(run: etree._Element) -> None:
             part.tag = moved or part.tag
             part.text = with_symbols(part.text or "")
         elif part.tag == "sym":
-            part.text = symbol(_code(attribute(part, "char")))
+            part.text = symbol(_code(attribute(part, "char")), attribute(part, "font"))
+        elif part.tag == "fldChar":
+            part.text = _form_value(part)
         elif part.tag in TEXT:
             part.text = TEXT[part.tag]
+
+
+def _form_value(field: etree._Element) -> str:
+    """A box of a form, or the entry that was chosen from a list; "" for another field."""
+    box, choices = field.find("ffData/checkBox"), field.find("ffData/ddList")
+    if box is not None:
+        state = next((found for name in ("checked", "default") if (found := box.find(name)) is not None), None)
+        return "☒" if state is not None and attribute(state, "val") not in OFF else "☐"
+    if choices is None:
+        return ""
+    entries, chosen = [attribute(entry, "val") for entry in choices.iter("listEntry")], choices.find("result")
+    number = attribute(chosen, "val") if chosen is not None else "0"
+    return entries[int(number)] if number.isdecimal() and int(number) < len(entries) else ""
 
 
 def _moved(settings: etree._Element | None) -> str:

@@ -12,9 +12,15 @@ SYMBOLS = {start + place: sign for start, signs in LETTERS for place, sign in en
 PRIVATE = 0xF000  # what word processors add to such a code to store it as Unicode
 
 
-def symbol(code: int) -> str:
-    """The character of a code of the font, which may be stored with PRIVATE added; digits and signs are ASCII's."""
+# Boxes and arrows of Wingdings; its other signs are ornaments.
+WINGDINGS = {0x6F: "☐", 0x78: "☒", 0xA8: "☐", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑", 0xE0: "→", 0xDF: "←"}
+
+
+def symbol(code: int, font: str = "Symbol") -> str:
+    """The character of a code of a font, which may be stored with PRIVATE added; digits and signs are ASCII's."""
     code -= PRIVATE * (code >= PRIVATE)
+    if font.startswith("Wingdings"):
+        return WINGDINGS.get(code, "")
     return SYMBOLS.get(code, chr(code) if 0x20 <= code < 0x7F else "")
 
 

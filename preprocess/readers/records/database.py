@@ -236,7 +236,9 @@ def _opened(database: Database) -> Iterator["Connection"]:
     except SQLAlchemyError as error:
         said = reason(getattr(error, "orig", None) or error)
         said = said.replace(password, "***") if password else said
-        raise CommandError(f"{database.name}: {said}; check the database, {USER} and {PASSWORD}.") from None
+        raise CommandError(
+            f"{database.name}: {said}; check the database, its table or query, {USER} and {PASSWORD}."
+        ) from None
 
 
 def _open_sqlite(path: str) -> sqlite3.Connection:

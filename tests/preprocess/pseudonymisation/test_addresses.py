@@ -28,6 +28,7 @@ suivi à {VILLE|Lyon}
 Fait à {VILLE|Lyon}, le 3 mars 2023
 {VILLE|Lyon}, le 3 mars 2023
 {ADRESSE|12 rue Pasteur} à {VILLE|Lyon}
+Demeurant {ADRESSE|12 rue du Port} {ZIP|29200} {VILLE|Brest}.
 {ADRESSE|12 rue Pasteur} chez lui ; hospitalisé au 3e étage, chambre 12
 adressé par les urgences de {VILLE|Brest}
 le Dr Trinquet, cardiologue à {VILLE|Nantes}
@@ -42,6 +43,7 @@ suivie à l'{HOPITAL|Hôpital Saint-Louis}
 transfert vers {HOPITAL|HEGP} ce jour
 """.strip().split("\n")
 NOT_FOUND = """
+né à Terme, hospitalisé à Domicile puis suivi à Distance
 il a chuté dans la rue devant chez lui
 elle traverse la rue avec difficulté, marche en avenue
 1 place assise, 2 cours de kinésithérapie

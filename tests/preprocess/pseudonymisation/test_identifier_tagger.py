@@ -108,8 +108,8 @@ def test_a_folder_of_a_model_of_another_kind_is_refused(model, tmp_path):
     "harm, words",
     [
         (lambda file, weights: file.write_bytes(file.read_bytes()[:-9]), "no token-classification model with weights"),
-        (lambda file, weights: save(weights, "classifier.bias", None, file), "its weights are not whole .classifier.bias"),
-        (lambda file, weights: save(weights, "classifier.bias", "nan", file), "its weights are not whole .classifier.bias"),
+        (lambda file, weights: save(weights, "classifier.bias", None, file), "weights are not whole .classifier.bias"),
+        (lambda file, weights: save(weights, "classifier.bias", "nan", file), "weights are not whole .classifier.bias"),
         (lambda file, weights: file.with_name("tokenizer.json").unlink(), "holds no tokenizer"),
     ],
 )  # fmt: skip

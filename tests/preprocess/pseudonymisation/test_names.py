@@ -8,6 +8,9 @@ FOUND = """
 Patient : {NOM|DUPONT} {PRENOM|Jean}
 Nom : {NOM|TRINQUET}  Prénom : {PRENOM|Assia}
 Nom de naissance : {NOM|Le Goff}
+Nom de naissance | {NOM|LE GALL}
+Prénom | {PRENOM|Assia}
+IDE : {NOM|Clément}
 Mme {NOM|Trinquet} vue ce jour
 M. {NOM|TRINQUET} est sorti
 Monsieur {PRENOM|Jean-Pierre} {NOM|DURAND}
@@ -50,6 +53,10 @@ Dr {NOM|Trinquet} Cardiologue
 Dr {NOM|Parkinson} : maladie de Parkinson
 """.strip().split("\n")
 NOT_FOUND = """
+IDE : Pansement refait. Kiné : Marche dans le couloir
+Mère : Diabète. Père : Infarctus à 50 ans
+Patient : Apyrétique. Opérée : Cholécystectomie
+Prescrit : Amoxicilline. Contact : Isolement
 maladie de Parkinson, signe de Babinski
 score de Glasgow à 15, échelle de Borg
 syndrome de Guillain-Barré, sonde de Foley

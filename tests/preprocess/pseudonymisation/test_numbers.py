@@ -7,6 +7,8 @@ from alibert_common.errors import InputError
 from preprocess.pseudonymisation.find import Rules
 
 FOUND = """
+IPP | {IPP|8001234567}
+N° de séjour | {NDA|220012345}
 IPP : {IPP|8001234567}
 IPP n° {IPP|80 0123 4567}, vu en consultation
 NIP {IPP|0012345678}

@@ -274,6 +274,22 @@ def test_of_several_forms_of_an_email_one_is_read_and_no_file_is_lost(tmp_path, 
     assert read(written(tmp_path / "a.eml", mail.as_bytes())).lines == [["CR", *lines]]
 
 
+def test_boxes_and_lists_of_a_form(tmp_path):
+    def box(*states):
+        return f"<w:r><w:fldChar><w:ffData><w:checkBox>{''.join(states)}</w:checkBox></w:ffData></w:fldChar></w:r>"
+
+    entries = "".join(f'<w:listEntry w:val="{entry}"/>' for entry in ("aucun", "IDM", "AVC"))
+    chosen = (
+        f'<w:r><w:fldChar><w:ffData><w:ddList><w:result w:val="1"/>{entries}</w:ddList></w:ffData></w:fldChar></w:r>'
+    )
+    signs = "".join(f'<w:r><w:sym w:font="Wingdings" w:char="{code}"/></w:r>' for code in ("F0FE", "F0A8"))
+    boxes = (
+        box("<w:checked/>") + box('<w:default w:val="1"/>', '<w:checked w:val="0"/>') + box('<w:default w:val="0"/>')
+    )
+    body = f"<w:p>{signs}</w:p><w:p>{boxes}</w:p><w:p>{chosen}</w:p>"
+    assert read(written(tmp_path / "a.docx", docx(body))).lines == [["☑☐", "☒☐☐", "IDM"]]
+
+
 def test_an_email_in_html_alone(tmp_path):
     text = "Subject: Avis\nFrom: a@b.example\nContent-Type: text/html; charset=utf-8\n\n<p>Toux</p><p>Fièvre</p>"
     assert read(written(tmp_path / "a.eml", text.encode())).lines == [["Avis", "Toux", "Fièvre"]]
