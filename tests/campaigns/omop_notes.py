@@ -113,7 +113,7 @@ def read_killed(
                 command(url, output), env=environment(), stdout=errors, stderr=errors, start_new_session=True
             )
             try:
-                process.wait(None if kill == kills else draw.uniform(0.05, 0.25) * seconds)
+                process.wait(None if kill == kills else draw.uniform(0.05, 0.15) * seconds)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
