@@ -1,6 +1,7 @@
 """Other towns, streets and hospitals: names that many places in France have."""
 
 import re
+from collections.abc import Sequence
 
 from preprocess.pseudonymisation.surrogates.numbers import other_number
 from preprocess.pseudonymisation.surrogates.secret_key import Draws
@@ -39,14 +40,22 @@ def other_postcode(text: str, draws: Draws) -> str:
 
 
 def _place(text: str, draws: Draws) -> int:
-    return draws.number("VILLE", text, len(TOWNS))
+    """The number of a town; for a postcode, of one in another department."""
+    place = draws.number("VILLE", text, len(TOWNS))
+    return place - (TOWNS[place][0][:2] == text[:2])
+
+
+def _other(text: str, names: Sequence[str], draws: Draws, label: str) -> str:
+    """One of the names that is not in the text."""
+    place = draws.number(label, text.casefold(), len(names))
+    return names[place - (names[place].casefold() in text.casefold())]
 
 
 def other_address(text: str, draws: Draws) -> str:
     """Another address: a box stays a box with another number, a house gets a street that many towns have."""
     if BOX.match(text):
         return other_number_after(BOX, text, draws)
-    street = STREETS[draws.number("ADRESSE", text.casefold(), len(STREETS))]
+    street = _other(text, STREETS, draws, "ADRESSE")
     number = HOUSE.match(text)
     other = f"{draws.number('house', text.casefold(), 98) + 1}{_between(text)} {street}" if number else street
     return other.upper() if text.isupper() else other
@@ -67,6 +76,5 @@ def other_number_after(words: re.Pattern[str], text: str, draws: Draws) -> str:
 def other_hospital(text: str, draws: Draws) -> str:
     """A hospital of the same kind with another name."""
     kind = KINDS.match(text)
-    name = HOSPITALS[draws.number("HOPITAL", text.casefold(), len(HOSPITALS))]
-    other = f"{kind[0] if kind else 'hôpital'} {name}"
+    other = f"{kind[0] if kind else 'hôpital'} {_other(text, HOSPITALS, draws, 'HOPITAL')}"
     return other.upper() if text.isupper() and len(text) > 4 else other

@@ -20,7 +20,16 @@ from preprocess.pseudonymisation.page import shared_out
 from preprocess.pseudonymisation.settings import Settings, identifiers
 from preprocess.pseudonymisation.spans import Span
 from preprocess.pseudonymisation.surrogates.numbers import digits_of
-from preprocess.pseudonymisation.surrogates.secret_key import make_key, read_key
+from preprocess.pseudonymisation.surrogates.places import (
+    HOSPITALS,
+    STREETS,
+    TOWNS,
+    other_address,
+    other_hospital,
+    other_postcode,
+    other_town,
+)
+from preprocess.pseudonymisation.surrogates.secret_key import Draws, make_key, read_key
 from preprocess.pseudonymisation.surrogates.surrogates import Surrogates
 from preprocess.pseudonymisation.tagger import labels_of, tagger
 from preprocess.pseudonymise import pseudonymise
@@ -71,6 +80,18 @@ def test_a_name_gets_the_same_replacement_in_any_form():
         f"-{one}"
     )
     assert len(other("PRENOM", "J.")) == 2
+
+
+def test_no_place_is_its_own_replacement():
+    for number in range(40):
+        draws = Draws(KEY, str(number))
+        for code, town in TOWNS:
+            assert other_town(town, draws) != town != other_town(town, draws, code)
+            assert other_postcode(code, draws)[:2] != code[:2]
+        for street in STREETS:
+            assert street not in other_address(f"12 {street}", draws)
+        for name in HOSPITALS:
+            assert name not in other_hospital(f"Clinique {name}", draws)
 
 
 def test_no_name_is_its_own_replacement():
