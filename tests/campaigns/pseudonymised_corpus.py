@@ -32,6 +32,7 @@ import letter_sentences  # noqa: E402
 SAMPLE = Path(__file__).parents[2] / "recipes" / "sample" / "text"
 WORD = re.compile(r"[^\W\d_]+")
 YEARS = range(1970, 2060)  # others are ambiguous where a date has two digits of its year: 68 is read as 2068
+CENTURY = 36_525  # days
 SHORTEST = 3  # letters of a name that counts
 FORMS = ("%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y", "%Y-%m-%d", "%d %m %Y", "%d/%m/%y", "%d.%m.%y", "%d-%m-%y")
 MONTHS = [folded(month) for month in identified_letters.MONTHS]
@@ -97,7 +98,8 @@ class Checks:
                         self.names[letter.patient, one.label, folded(name)].add(folded(surrogate))
             before, after = full_date(one.text), full_date(one.other)
             if one.label.startswith("DATE") and before and after and before.year in YEARS:
-                self.days[letter.patient].add((after - before).days)
+                days = (after - before).days + CENTURY // 2
+                self.days[letter.patient].add(days % CENTURY - CENTURY // 2)  # 70 less two years is 68: 1968, not 2068
 
     def report(self) -> Iterator[str]:
         """What was seen, a line each."""
