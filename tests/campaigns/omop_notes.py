@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from preprocess.documents.document import document_files
+from preprocess.documents.document import SHARD_SUFFIX, document_files
 
 PASSWORD, USER = "Hunter2-ne-doit-pas-se-voir", "lecteur"
 PORT = 54329
@@ -100,9 +100,9 @@ def environment() -> dict[str, str]:
 
 
 def read_killed(
-    url: str, output: Path, kills: int, seconds: float, draw: random.Random, log: Path
+    url: str, output: Path, kills: int, shards: int, draw: random.Random, log: Path
 ) -> tuple[int, list[str]]:
-    """Read the table, and kill the command with all its processes at random moments.
+    """Read the table of so many shards, and kill the command with all its processes at random moments between them.
 
     Returns how often it was killed, and the files that told the password after a kill.
     """
@@ -112,14 +112,21 @@ def read_killed(
             process = subprocess.Popen(
                 command(url, output), env=environment(), stdout=errors, stderr=errors, start_new_session=True
             )
+            while kill < kills and process.poll() is None and written(output) < (kill + 1) * shards / (kills + 2):
+                time.sleep(0.05)
             try:
-                process.wait(None if kill == kills else draw.uniform(0.05, 0.15) * seconds)
+                process.wait(None if kill == kills else draw.uniform(0, 1))
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
                 done += 1
                 told += map(str, telling(output.parent))
     return done, told
+
+
+def written(output: Path) -> int:
+    """The shards of an output that is not whole."""
+    return len(list(output.parent.glob(f".{output.name}.work/*/*{SHARD_SUFFIX}")))
 
 
 def telling(folder: Path) -> list[Path]:
@@ -135,7 +142,8 @@ def measure(name: str, url: str, folder: Path, kills: int, draw: random.Random) 
     done = subprocess.run(command(url, folder / f"{name}-whole"), env=environment(), capture_output=True)
     seconds = time.perf_counter() - started
     log.write_bytes(done.stdout + done.stderr)
-    killed, told = read_killed(url, folder / f"{name}-killed", kills, seconds, draw, log)
+    shards = len(document_files([folder / f"{name}-whole"]))
+    killed, told = read_killed(url, folder / f"{name}-killed", kills, shards, draw, log)
     whole, again = (
         [path.read_bytes() for path in document_files([folder / f"{name}-{how}"])] for how in ("whole", "killed")
     )
