@@ -90,13 +90,18 @@ def _set_text(run: etree._Element) -> None:
     for part in run:
         if part.tag == "t":
             part.tag = moved or part.tag
-            part.text = with_symbols(part.text or "")
+            part.text = with_symbols(part.text or "", _font(settings))
         elif part.tag == "sym":
             part.text = symbol(_code(attribute(part, "char")), attribute(part, "font"))
         elif part.tag == "fldChar":
             part.text = _form_value(part)
         elif part.tag in TEXT:
             part.text = TEXT[part.tag]
+
+
+def _font(settings: etree._Element | None) -> str:
+    fonts = None if settings is None else settings.find("rFonts")
+    return "" if fonts is None else attribute(fonts, "ascii") or attribute(fonts, "hAnsi")
 
 
 def _form_value(field: etree._Element) -> str:

@@ -131,17 +131,18 @@ class Message:
         return ""
 
     def _patient(self) -> str:
-        """The number of the patient: of several in PID-3 that of the hospital (PI). Raises Fault for two patients."""
-        names = [str(segment[0]) for segment in self.message]
-        if names.count("PID") > 1:
+        """The number of the patient, "" for none. Raises Fault for two patients."""
+        found = {self._number(segment) for segment in self.message if str(segment[0]) == "PID"}
+        if len(found) > 1:
             raise Fault("a message of several patients", "export one for each patient")
-        if "PID" not in names:
-            return ""
-        pid = self.message.segments("PID")[0]
-        with suppress(IndexError):
-            of_hospital = [n for n in range(len(pid[3])) if self._field(pid, 3, 5, n) == "PI"]
-            return self._field(pid, 3, 1, (of_hospital or [0])[0]).strip() or self._first(("PID", 2, 1))
-        return self._first(("PID", 2, 1))
+        return found.pop() if found else ""
+
+    def _number(self, pid: Any) -> str:
+        """Of several numbers in PID-3 that of the hospital (PI), else the number in PID-2."""
+        places = range(len(pid[3])) if len(pid) > 3 else range(1)
+        of_hospital = [place for place in places if self._field(pid, 3, 5, place) == "PI"]
+        numbers = self._field(pid, 3, 1, (of_hospital or [0])[0]), self._field(pid, 2, 1)
+        return next((number.strip() for number in numbers if number.strip(' "')), "")  # "" in quotes is none
 
     def _field(self, segment: Any, field: int, component: int | None = None, repetition: int = 0) -> str:
         """A field of a segment, or a component of one of its repetitions; "" if it is not there."""

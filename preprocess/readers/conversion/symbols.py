@@ -24,8 +24,8 @@ def symbol(code: int, font: str = "Symbol") -> str:
     return SYMBOLS.get(code, chr(code) if 0x20 <= code < 0x7F else "")
 
 
-def with_symbols(text: str) -> str:
-    """The text with the characters of the font in place of private ones."""
+def with_symbols(text: str, font: str = "Symbol") -> str:
+    """The text with the characters of a font in place of private ones."""
     if all(not PRIVATE + 0x20 <= ord(sign) <= PRIVATE + 0xFF for sign in set(text)):
         return text
-    return "".join(symbol(ord(sign)) if PRIVATE + 0x20 <= ord(sign) <= PRIVATE + 0xFF else sign for sign in text)
+    return "".join(symbol(ord(sign), font) if PRIVATE + 0x20 <= ord(sign) <= PRIVATE + 0xFF else sign for sign in text)

@@ -24,6 +24,14 @@ class Binary(NamedTuple):
     data: str
 
 
+class State(NamedTuple):
+    """A file as it is now; a changed one is read anew."""
+
+    path: Path
+    size: int
+    changed: int
+
+
 class Binaries:
     """Finds Binary resources by the address that a document gives: its own, those of a bundle, then of a folder."""
 
@@ -42,7 +50,8 @@ class Binaries:
             return found
         if not name or "Binary/" not in url:
             return None
-        return next(filter(None, (_read(*place, name) for place in _places(self.folder).get(name.encode(), ()))), None)
+        places = _places(states(binary_files(self.folder))).get(name.encode(), ())
+        return next(filter(None, (_read(*place, name) for place in places)), None)
 
 
 def without_version(reference: str) -> str:
@@ -82,6 +91,11 @@ def binary_files(folder: Path) -> list[Path]:
     return _binary_files(folder, folder.stat().st_mtime_ns)
 
 
+def states(files: Iterable[Path]) -> tuple[State, ...]:
+    """The files as they are now."""
+    return tuple(State(file, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+
+
 @lru_cache(16)  # asked for each file of a folder
 def _binary_files(folder: Path, _changed: int) -> list[Path]:
     endings = (".ndjson", ".jsonl")
@@ -89,14 +103,14 @@ def _binary_files(folder: Path, _changed: int) -> list[Path]:
 
 
 @lru_cache(4)
-def _places(folder: Path) -> dict[bytes, list[tuple[Path, int]]]:
-    """Where the folder's NDJSON files hold an id: file and byte, some 300 bytes of memory each.
+def _places(files: tuple[State, ...]) -> dict[bytes, list[tuple[State, int]]]:
+    """Where NDJSON files hold an id: file and byte, some 300 bytes of memory each.
 
     Other parts of a resource have ids too, so that several lines may hold one.
     """
-    places: dict[bytes, list[tuple[Path, int]]] = {}
-    for file in binary_files(folder):
-        with open_bytes(file) as handle:
+    places: dict[bytes, list[tuple[State, int]]] = {}
+    for file in files:
+        with open_bytes(file.path) as handle:
             start = 0
             for line in handle:
                 for name in set(ID.findall(line)):
@@ -127,11 +141,11 @@ class Lines:
 
 
 @lru_cache(4)
-def _lines_of(file: Path, _process: int) -> Lines:
-    return Lines(file)
+def _lines_of(file: State, _process: int) -> Lines:
+    return Lines(file.path)
 
 
-def _read(file: Path, start: int, name: str) -> Binary | None:
+def _read(file: State, start: int, name: str) -> Binary | None:
     """The resource in the line that begins at a byte, None where it has another id. Raises Fault."""
     line = _lines_of(file, os.getpid()).at(start)
     try:
@@ -139,5 +153,5 @@ def _read(file: Path, start: int, name: str) -> Binary | None:
     except (ValueError, UnicodeDecodeError):
         resource = None
     if not isinstance(resource, dict):
-        raise Fault("a Binary resource that is no JSON object", "export it again", f"{file.name}, byte {start}")
+        raise Fault("a Binary resource that is no JSON object", "export it again", f"{file.path.name}, byte {start}")
     return _binary_of(resource) if resource.get("id") == name else None

@@ -292,8 +292,23 @@ def test_several_files_and_numbers_of_a_patient(tmp_path):
         got = read(write(tmp_path / "a.hl7", text.replace("8001234567^^^CHU^PI~191", numbers)))
         assert got.lines == [["Le patient va mieux après le traitement.", "Suite."]]
         assert got.documents[0].metadata == {"patient": "8001"}
+    again = message("OBX|1|TX|x||Toux.", PATIENT, "OBX|1|TX|x||Fièvre.")
+    assert read(write(tmp_path / "a.hl7", again)).lines == [["Toux.", "Fièvre."]]
     with pytest.raises(InputError, match="a message of several patients"):
-        read(write(tmp_path / "a.hl7", message("OBX|1|TX|x||Toux.", PATIENT, "OBX|1|TX|x||Fièvre.")))
+        read(write(tmp_path / "a.hl7", again.replace("8001234567", "9", 1)))
+
+
+@pytest.mark.parametrize("numbers, metadata", [('|""', {}), ('7|""', {"patient": "7"}), ("", {})])
+def test_a_number_that_is_none_is_no_patient(tmp_path, numbers, metadata):
+    text = message("OBX|1|TX|x||Toux.").replace(PATIENT, f"PID|1|{numbers}")
+    assert read(write(tmp_path / "a.hl7", text)).documents[0].metadata == metadata
+
+
+def test_a_file_that_has_changed_is_read_anew(tmp_path):
+    write(tmp_path / "DocumentReference.ndjson", json.dumps(reference("d", {"url": "Binary/b1"})))
+    for text in ("Avant.", "Après cela."):
+        write(tmp_path / "Binary.ndjson", json.dumps(BINARY | {"data": encoded(text)}))
+        assert read(tmp_path / "DocumentReference.ndjson").lines == [[text]]
 
 
 @pytest.mark.parametrize("identifier, metadata", [([{"value": "8001"}], {"patient": "8001"}), ([], {})])

@@ -286,8 +286,9 @@ def test_boxes_and_lists_of_a_form(tmp_path):
     boxes = (
         box("<w:checked/>") + box('<w:default w:val="1"/>', '<w:checked w:val="0"/>') + box('<w:default w:val="0"/>')
     )
+    signs += '<w:r><w:rPr><w:rFonts w:ascii="Wingdings"/></w:rPr><w:t>\uf0fd</w:t></w:r>'
     body = f"<w:p>{signs}</w:p><w:p>{boxes}</w:p><w:p>{chosen}</w:p>"
-    assert read(written(tmp_path / "a.docx", docx(body))).lines == [["☑☐", "☒☐☐", "IDM"]]
+    assert read(written(tmp_path / "a.docx", docx(body))).lines == [["☑☐☒", "☒☐☐", "IDM"]]
 
 
 def test_an_email_in_html_alone(tmp_path):
