@@ -3,7 +3,7 @@
 import datetime
 import re
 
-from preprocess.pseudonymisation.forms.written_dates import LEAP_YEAR, WrittenDate
+from preprocess.pseudonymisation.forms.written_dates import WrittenDate
 from preprocess.readers.dates import MONTH_NAMES
 
 DAY, MONTH = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])"
@@ -41,6 +41,6 @@ def moved_days(firsts: str, last: WrittenDate, moved: WrittenDate, days: int) ->
 def _date_of(day: int, month: int, last: WrittenDate) -> datetime.date:
     """The last such day before a date. Raises ValueError for a day that the calendar does not have."""
     assert last.month and last.day
-    year = last.year or LEAP_YEAR
+    year = last.year or last.assumed_year
     month = month or (last.month if day <= last.day else last.month - 1 or 12)
     return datetime.date(year - (month > last.month), month, day)

@@ -49,6 +49,11 @@ class WrittenDate:
             return None
         return int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= CENTURY else 2000)
 
+    @property
+    def assumed_year(self) -> int:
+        """The year of a day that has none."""
+        return LEAP_YEAR if (self.day, self.month) == (29, 2) else USUAL_YEAR
+
     def is_possible(self) -> bool:
         """Whether the calendar has this day and this month."""
         try:
@@ -82,8 +87,7 @@ class WrittenDate:
     def _after(self, days: int) -> datetime.date:
         year, month, day = self.year, self.month, self.day
         if day is not None and month is not None:
-            year = year or (LEAP_YEAR if (day, month) == (29, 2) else USUAL_YEAR)
-            return datetime.date(year, month, day) + datetime.timedelta(days)
+            return datetime.date(year or self.assumed_year, month, day) + datetime.timedelta(days)
         if month is not None:
             count = (year or USUAL_YEAR) * 12 + month - 1 + round(days / DAYS_OF_MONTH)
             return datetime.date(count // 12, count % 12 + 1, 1)

@@ -70,9 +70,11 @@ SIGNED = re.compile(
     rf"(?:l['’]interne|l['’]IDE|{TITLE})?{SPACE}?:?{SPACE}*(?P<name>{SEQUENCE})"
 )
 # What else stands behind a role or a verb and a colon, with a capital: "Mère : Diabète", "Opérée : Cholécystectomie".
+# Behind NAME, also such a word is a name.
+NAME = re.compile(r"nom|identité|identite|destinataire|signataire", re.IGNORECASE)
 CLINICAL = re.compile(
     r"\w{2,}(?:ments?|tions?|sions?|ectomie|tomie|stomie|plastie|scopie|pathie|algie|émies?|urie|pnée|graphie|logie|"
-    r"thérapie|tension|cilline|mycine|prazole|sartan|statine|olol|cyclique|tiques?|riques?|ites?|oses?|omes?|ances?)|"
+    r"thérapie|tension|cilline|mycine|prazole|sartan|statine|olol|cyclique|tiques?|riques?|ites?)|"
     r"diab[èe]te|infarctus|marche|cancer|asthme|avc|hta|bpco|terme|domicile|soins?|repas|toilette|douleurs?|fièvre|"
     r"toux|chute|sortie|entrée|retour|visite|avis|bilan|suivi|contrôle|rien|aucune?|oui|non|stable|autonome|décédée?s?|"
     r"vivante?s?|santé|bonne?|bien|sevrage|régime|perfusion|prise|sonde|selles|urines|plaie|change|lever|coucher",

@@ -13,6 +13,7 @@ from preprocess.pseudonymisation.persons.announcements import (
     FIRST_WORDS,
     LOWER_TITLED,
     MEMBER,
+    NAME,
     NO_NAME_BEHIND,
     ORDERS,
     PLURAL,
@@ -35,7 +36,7 @@ def announced(clues: Clues, lists: NameLists) -> Iterator[Span]:
     text = clues.text
     for pattern, words in ANNOUNCING.items():
         for found in clues.matches(pattern, words):
-            if pattern in (AFTER_ROLE, SIGNED, RELATIVE, MEMBER) and _is_clinical(found["name"], lists):
+            if pattern in (AFTER_ROLE, SIGNED, RELATIVE, MEMBER) and _is_clinical(found, lists):
                 continue
             if pattern in (SIGNED, RELATIVE, MEMBER) and not _is_person(found["name"], lists):
                 continue
@@ -74,9 +75,11 @@ def _is_person(name: str, lists: NameLists) -> bool:
     return bool(word) and (_is_listed(name, lists) or (len(word[0]) > 2 and not word[0].isupper()))
 
 
-def _is_clinical(name: str, lists: NameLists) -> bool:
+def _is_clinical(found: re.Match, lists: NameLists) -> bool:
     """Whether it is one capitalised word of medicine, and no name of the lists; all capitals may be a surname."""
-    return bool(CLINICAL.fullmatch(name)) and not name.isupper() and not _is_listed(name, lists)
+    name = found["name"]
+    may_be = CLINICAL.fullmatch(name) and not name.isupper() and not NAME.match(found[0])
+    return bool(may_be) and not _is_listed(name, lists)
 
 
 def _in_lower_case(found: re.Match, lists: NameLists) -> Iterator[Span]:

@@ -154,6 +154,7 @@ def test_shorter_forms_move_as_the_docstring_says(text, days, moved):
     [
         ("3 au 7 mars 2023", 10, "13 au 17 mars 2023"),
         ("3 au 7 mars 2023", -5, "26 février au 2 mars 2023"),
+        ("3 au 7 mars", -10, "21 au 25 février"),
         ("28 au 2 mars 2023", 1, "1er au 3 mars 2023"),
         ("3, 4 et 5 mars", 28, "31 mars, 1er et 2 avril"),
         ("3 au 7/03/2023", -5, "26/02 au 02/03/2023"),

@@ -11,6 +11,8 @@ Nom de naissance : {NOM|Le Goff}
 Nom de naissance | {NOM|LE GALL}
 Prénom | {PRENOM|Assia}
 IDE : {NOM|Clément}
+Nom : {NOM|Marche}
+Patient : {NOM|Gomes}
 Mme {NOM|Trinquet} vue ce jour
 M. {NOM|TRINQUET} est sorti
 Monsieur {PRENOM|Jean-Pierre} {NOM|DURAND}
