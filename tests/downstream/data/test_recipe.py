@@ -118,6 +118,7 @@ def test_the_samples_types_are_the_papers(repository):
         ("max_tokens: long", "int is needed"),
         ("max_tokens: 4", "at least 8"),
         ("types: [", "not YAML"),
+        ('types: ["\\d"]', "write the text in single quotes"),
         ("types: [a]\ntypes: [b]", "t.yaml, line 6: not YAML (the key 'types' stands there twice; keep one of them)"),
         ("rename: {x: anatomy, y: anatomy, x: anatomy}", "line 6: not YAML (the key 'x' stands there twice"),
     ],

@@ -201,6 +201,15 @@ def test_the_stage_gives_the_same_bytes_on_one_and_on_two_processes(corpus, tmp_
     assert secret.encode() not in written
 
 
+def test_a_key_that_others_can_read_is_named(corpus, tmp_path, capsys):
+    key = tmp_path / "a.key"
+    for mode, warned in ((0o600, False), (0o644, True)):
+        pseudonymise(corpus[:1], tmp_path / "out", Settings(), key)
+        key.chmod(mode)
+        pseudonymise(corpus[:1], tmp_path / "out", Settings(), key)
+        assert ("others can read the key; run `chmod go= " in capsys.readouterr().err) == warned
+
+
 def test_another_key_makes_it_anew_and_the_page_shows_what_was_replaced(corpus, tmp_path, capsys):
     output = tmp_path / "out"
     pseudonymise(corpus, output, Settings(samples=28), tmp_path / "one.key")
@@ -226,6 +235,8 @@ def test_bad_input_is_one_sentence(corpus, tmp_path):
     (tmp_path / "short.key").write_text("00ff\n")
     entity = {"start": 0, "end": 1, "label": "X"}
     (tmp_path / "bad.jsonl").write_text(json.dumps({"id": "1", "text": "x", "entities": [entity]}))
+    turned = {"start": 4, "end": 1, "label": "NOM"}
+    (tmp_path / "turned.jsonl").write_text(json.dumps({"id": "1", "text": "Dupont", "entities": [turned]}))
     (tmp_path / "empty").mkdir()
     out, key = ["--output", tmp_path / "out"], ["--key", tmp_path / "new.key"]
     for words, command in (
@@ -235,6 +246,7 @@ def test_bad_input_is_one_sentence(corpus, tmp_path):
         (r"--nda .*finds the empty text too", [corpus[0], *out, *key, "--nda", r"\d*"]),
         ("--key .*lies in .*out, which may be passed on", [corpus[0], *out, "--key", tmp_path / "out/hospital.key"]),
         ("line 1: no annotated text .label X is none of SECU", ["--annotated", tmp_path / "bad.jsonl"]),
+        ("line 1: no annotated text .no place in the text: 4 to 1", ["--annotated", tmp_path / "turned.jsonl"]),
         ("no token-classification model", [corpus[0], *out, *key, "--tagger", tmp_path / "empty"]),
     ):
         with pytest.raises(InputError, match=words):

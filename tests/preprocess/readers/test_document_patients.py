@@ -6,6 +6,7 @@ import pytest
 from reader_helpers import read
 
 from alibert_common.errors import InputError
+from preprocess.documents.document import Document, patient_of
 from preprocess.ingest import ingest
 from preprocess.readers import ReadOptions
 
@@ -51,6 +52,21 @@ def test_a_part_of_the_id_says_the_patient(tmp_path):
 def test_a_pattern_has_one_group(tmp_path, pattern):
     with pytest.raises(InputError, match="give a regular expression with one group"):
         read(tmp_path, patient_pattern=pattern)
+
+
+@pytest.mark.parametrize("name", ["7", " 7", "7.0", "7.00"])
+def test_a_patient_has_one_name(name):
+    assert patient_of(Document("1", "s", ["x"], metadata={"patient": name})) == "7"
+    composed = [patient_of(Document("1", "s", ["x"], metadata={"patient": one})) for one in ("É", "E\u0301")]
+    assert composed == ["É", "É"]
+
+
+def test_a_document_that_says_its_patient_needs_no_pattern(tmp_path):
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": "a", "text": "Toux.", "patient": "7"}\n{"id": "8/b", "text": "Fièvre."}\n'
+    )
+    got = read(tmp_path / "a.jsonl", patient_pattern="^([^/]+)/")
+    assert [one.metadata["patient"] for one in got.documents] == ["7", "8"] and not got.notes
 
 
 def test_a_patient_is_told_once():

@@ -160,6 +160,14 @@ def test_repeated_lines_only_at_the_ends_of_pages():
     assert without_repeats([page(1)])[1] == 0
 
 
+def test_a_quotient_is_the_number_of_a_page_up_to_the_number_of_pages():
+    def page(number, text):
+        return [[*lines_at(text, *(f"{letter * number} ligne" for letter in "abcdef"))]]
+
+    for text, count in (("Feuille {} / 9", 2), ("TA 1{} / 9", 0)):
+        assert without_repeats([page(number, text.format(number)) for number in (1, 2)])[1] == count
+
+
 @pytest.mark.parametrize("places", [[100, 112, 124, 136], [100, 300]], ids=["behind other lines", "far from the end"])
 def test_lines_that_repeat_inside_pages_stay(places):
     def page(number):
