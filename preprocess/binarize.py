@@ -3,7 +3,7 @@
     python -m preprocess.binarize --tokenizer tokenizer --mix mixed --output data-bin
 
 Each line of text becomes its subwords and `</s>`; an empty line separates documents. The output holds
-{train,valid}.{bin,idx}, dict.txt, the tokenizer's files and manifest.json. With a published model
+{train,valid}.{bin,idx,documents.jsonl.zst}, dict.txt, the tokenizer's files and manifest.json. With a published model
 (alibert_fairseq.hf.load) the ids are AutoTokenizer's. If interrupted, run the same command to resume.
 
 With --data-bins 5 the output holds the data-bins 1 to 5, each with a fifth of the documents of every corpus.
@@ -35,8 +35,8 @@ from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID, is_mix, read_corpora
 from preprocess.pseudonymisation.warning import identifier_warning
 
-VERSION = 1  # of its output: see alibert_common.provenance.Stage
-STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers"))
+VERSION = 2  # of its output: see alibert_common.provenance.Stage; 2 has records of the documents
+STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers", "zstandard"))
 
 
 def binarize(

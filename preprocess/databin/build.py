@@ -13,6 +13,7 @@ from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
 from alibert_common.files import read_json, written_whole
 from alibert_common.output_dir import Work
+from preprocess.databin.document_records import ENDING
 from preprocess.databin.encoded_shards import EncodeFile, TextFile, is_trained_on
 from preprocess.databin.encoder_pool import Encoding
 from preprocess.databin.merge import JoinParts, Target
@@ -143,7 +144,7 @@ def _copy_shared_files(tokenizer: Path, places: list[Path], fixed: list[str]) ->
     names = [name for name in TOKENIZER_FILES if (tokenizer / name).is_file()]
     for name in names:
         shutil.copyfile(tokenizer / name, places[0] / name)
-    names += [f"{split}.{ending}" for split in fixed for ending in ("bin", "idx")]
+    names += [f"{split}{ending}" for split in fixed for ending in (".bin", ".idx", ENDING)]
     for name, place in product(names, places[1:]):
         (place / name).unlink(missing_ok=True)
         try:

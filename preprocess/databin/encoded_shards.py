@@ -1,14 +1,16 @@
 """The text of each file encoded to a *part*, from which `merge.py` makes the splits of the data-bins.
 
-A part is `.ids`, the ids of its lines end to end, and `.lines`, for each line its size in ids and the number of its
-document in the file (two int32). `.json` beside it, written last, says what was read and left out.
+A part is `.ids`, the ids of its lines end to end, `.lines`, for each line its size in ids and the number of its
+document in the file (two int32), and `.documents.zst`, the record of each document of the file. `.json` beside it,
+written last, says what was read and left out.
 """
 
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from tqdm import tqdm
@@ -17,8 +19,9 @@ from alibert_common.executors.base import Engine
 from alibert_common.files import write_json, written_whole
 from alibert_common.input_log import InputLog
 from preprocess.databin.batches import EncodedBlock, blocks_of
+from preprocess.databin.document_records import DocumentRecord, read_lines, written_lines
 from preprocess.databin.encoder_pool import Encoding, encode_blocks
-from preprocess.documents.document import document_files, read_documents, size_of
+from preprocess.documents.document import Document, document_files, read_documents, size_of
 from preprocess.documents.long_lines import Cuts
 from preprocess.documents.shards import shard_name
 from preprocess.mixing.mix_file import TRAIN
@@ -100,9 +103,11 @@ class EncodeFile:
 
     def __call__(self, file: TextFile) -> None:
         log, report, last = InputLog(), PartReport(), None
-        blocks = blocks_of(read_documents([file.path], log), report.dropped.cuts)
+        cuts = report.dropped.cuts
         with (
-            closing(encode_blocks(blocks, self.encoding, file.workers)) as encoded,
+            written_lines(part_path(self.parts, file.number, "documents.zst")) as records,
+            closing(_recorded(read_documents([file.path], log), records)) as documents,
+            closing(encode_blocks(blocks_of(documents, cuts), self.encoding, file.workers)) as encoded,
             written_whole(part_path(self.parts, file.number, "ids"), "wb") as ids,
             written_whole(part_path(self.parts, file.number, "lines"), "wb") as lines,
             _bar(file) as bar,
@@ -114,6 +119,18 @@ class EncodeFile:
                 bar.update(log.bytes_read - bar.n)
         report.inputs = log.manifest()
         write_json(self.done(file), asdict(report))
+
+
+def _recorded(documents: Iterable[Document], records: IO[str]) -> Generator[Document, None, None]:
+    """The documents, each of which is written to the records."""
+    for document in documents:
+        records.write(DocumentRecord.of(document).line + "\n")
+        yield document
+
+
+def read_part_records(parts: Path, number: int) -> Iterator[str]:
+    """The line of each document of a part, also of those without a token."""
+    return read_lines(part_path(parts, number, "documents.zst"))
 
 
 def read_part(parts: Path, number: int, dtype: np.dtype) -> Iterator[EncodedBlock]:

@@ -1,18 +1,20 @@
 """The parts of a split, joined in their order to one data-bin, or dealt out to several, document by document.
 
-Document d of a corpus goes to data-bin d mod N of N, so that each has an N-th of every corpus.
+Document d, of those with a token, of a corpus goes to data-bin d mod N of N, so that each has an N-th of every corpus.
 """
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from alibert_common.files import write_json
 from preprocess.databin.batches import EncodedBlock
-from preprocess.databin.encoded_shards import read_part
+from preprocess.databin.document_records import records_path, written_lines
+from preprocess.databin.encoded_shards import read_part, read_part_records
 from preprocess.databin.fairseq_writer import Writer, id_type
 from preprocess.tokenizer.special_tokens import Layout
 
@@ -73,21 +75,30 @@ class JoinParts:
     def __call__(self, target: Target) -> None:
         dtype = id_type(self.layout.listed)
         with ExitStack() as stack:
-            writers = [stack.enter_context(Writer(place / target.split, dtype)) for place in target.data_bins]
+            prefixes = [place / target.split for place in target.data_bins]
+            writers = [stack.enter_context(Writer(prefix, dtype)) for prefix in prefixes]
+            records = [stack.enter_context(written_lines(records_path(prefix))) for prefix in prefixes]
             outputs = [SplitWriter(writer, self.layout) for writer in writers]
-            for block in self._numbered(target, dtype):
+            for block, first, lines in self._numbered(target, dtype):
+                for number, line in enumerate(lines, first):
+                    records[number % len(records)].write(f"{line}\n")
                 for number, output in enumerate(outputs):
                     output.add(block.only(block.documents % len(outputs) == number))
         write_json(self.done(target), [asdict(output.held) for output in outputs])
 
-    def _numbered(self, target: Target, dtype: np.dtype) -> Iterator[EncodedBlock]:
-        """All lines, their documents numbered through all parts; one without a line has no number."""
+    def _numbered(self, target: Target, dtype: np.dtype) -> Iterator[tuple[EncodedBlock, int, list[str]]]:
+        """All lines, their documents numbered through all parts; one without a line has no number.
+
+        With each block: the number of the first document that begins in it, and the records of those that do.
+        """
         number = -1
         for part in target.parts:
-            last = -1
+            last, records = -1, read_part_records(self.parts, part)
             for block in read_part(self.parts, part, dtype):
                 new = np.diff(block.documents, prepend=last) != 0
-                last = block.documents[-1]
+                begun, read, first = set(block.documents[new].tolist()), last + 1, number + 1
+                last = int(block.documents[-1])
+                lines = [line for place, line in enumerate(islice(records, last + 1 - read), read) if place in begun]
                 block.documents = number + np.cumsum(new)
                 number = block.documents[-1]
-                yield block
+                yield block, first, lines

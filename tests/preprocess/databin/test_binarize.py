@@ -121,7 +121,8 @@ def test_workers_and_a_second_run_change_no_byte(tmp_path, tokenizer):
 def test_the_data_bin_holds_its_tokenizer_and_a_manifest(tmp_path, tokenizer):
     binarized(tmp_path, tokenizer, TEXT)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"train.bin", "train.idx", "dict.txt", "tokenizer.json", "manifest.json"}
+    split = {"train.bin", "train.idx", "train.documents.jsonl.zst"}
+    assert names == split | {"dict.txt", "tokenizer.json", "manifest.json"}
     for name in ("dict.txt", "tokenizer.json"):
         assert (tmp_path / "out" / name).read_bytes() == (tokenizer / name).read_bytes()
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())

@@ -12,6 +12,8 @@ from alibert_common.errors import InputError
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 from preprocess.binarize import binarize
 from preprocess.databin import encoded_shards
+from preprocess.databin.document_records import DocumentRecord, read_records, records_path, written_lines
+from preprocess.documents.document import Document, read_documents, write_document
 from preprocess.mixing.mix_file import read_mix
 
 
@@ -44,6 +46,11 @@ def texts_of(paths):
     return [text for text in whole.split("\n\n") if text != "\u200b"]
 
 
+def names_of(paths):
+    """The ids of the documents of a split, those without a token left out."""
+    return [one.id for one in read_documents(paths) if one.text != "\u200b"]
+
+
 DEFAULTS = (encoded_shards.LINES_AT_ONCE, encoded_shards.IDS_AT_ONCE)
 
 
@@ -60,6 +67,7 @@ def test_every_data_bin_has_its_turn_of_every_corpus(tmp_path, tokenizer, splits
         for split in ("train", "train1"):
             own = texts_of(splits[split])[turn::count]
             assert items(place / split) == expected("\n\n".join(own))
+            assert [record.id for record in read_records(place / split)] == names_of(splits[split])[turn::count]
             if count > 1:
                 held = manifest["data_bins"][place.name][split]
                 assert held["documents"] == len(own) and held["lines"] == sum(text.count("\n") + 1 for text in own)
@@ -67,9 +75,33 @@ def test_every_data_bin_has_its_turn_of_every_corpus(tmp_path, tokenizer, splits
     assert manifest["splits"]["train"]["documents"] == 11 and manifest["splits"]["train"]["lines_without_token"] == 1
 
 
+def test_a_record_says_id_source_and_patient(tmp_path, tokenizer):
+    with open(tmp_path / "train.jsonl", "w", encoding="utf-8") as handle:
+        for name, metadata in (("a", {"patient": " 7.0 "}), ("b\n2", {}), ("é", {"patient": "Zoé", "ward": "3"})):
+            write_document(handle, Document(name, "lettres", ["Toux."], metadata=metadata))
+    binarize(tokenizer, {"train": [tmp_path / "train.jsonl"]}, tmp_path / "out")
+    ours = [("a", "lettres", "7"), ("b\n2", "lettres", ""), ("é", "lettres", "Zoé")]
+    assert list(read_records(tmp_path / "out" / "train")) == [DocumentRecord(*record) for record in ours]
+
+
+def test_a_data_bin_without_records_and_one_with_a_foreign_line_are_refused(tmp_path):
+    with pytest.raises(InputError, match="train.documents.jsonl.zst: no such file, so no document has a name"):
+        list(read_records(tmp_path / "train"))
+    with written_lines(records_path(tmp_path / "train")) as lines:
+        lines.write('{"id": "a", "source": "s", "patient": ""}\n["a"]\n')
+    with pytest.raises(InputError, match="train.documents.jsonl.zst, line 2: is not a record"):
+        list(read_records(tmp_path / "train"))
+    with written_lines(records_path(tmp_path / "train")) as lines:
+        lines.write('{"id": "a", "source": "s", "patient": ""}\n')
+    whole = records_path(tmp_path / "train").read_bytes()
+    records_path(tmp_path / "train").write_bytes(whole[:-3])
+    with pytest.raises(InputError, match="damaged or cut short"):
+        list(read_records(tmp_path / "train"))
+
+
 def test_what_data_bins_share_is_on_the_disk_once(tmp_path, tokenizer, splits, monkeypatch):
     binarize(tokenizer, splits, tmp_path / "linked", data_bins=3)
-    for name in ("valid.bin", "valid.idx", "dict.txt", "tokenizer.json"):
+    for name in ("valid.bin", "valid.idx", "valid.documents.jsonl.zst", "dict.txt", "tokenizer.json"):
         assert len({(tmp_path / "linked" / number / name).stat().st_ino for number in "123"}) == 1
     assert not os.path.samefile(tokenizer / "dict.txt", tmp_path / "linked" / "1" / "dict.txt")
 
