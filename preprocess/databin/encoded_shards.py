@@ -1,7 +1,7 @@
 """The text of each file encoded to a *part*, from which `merge.py` makes the splits of the data-bins.
 
-A part is `.ids`, the ids of its lines end to end, `.lines`, for each line its size in ids and the number of its
-document in the file (two int32), and `.documents.zst`, the record of each document of the file. `.json` beside it,
+A part is `.ids`, the ids of its lines end to end, and `.lines`, for each line its size in ids and the number of its
+document in the file (two int32). `.documents.zst` has the record of each document of the file. `.json` beside it,
 written last, says what was read and left out.
 """
 
