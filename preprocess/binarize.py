@@ -8,11 +8,14 @@ Each line of text becomes its subwords and `</s>`; an empty line separates docum
 
 With --data-bins 5 the output holds the data-bins 1 to 5, each with a fifth of the documents of every corpus.
 `fairseq-train data-bin/1:data-bin/2:...` reads one per epoch, in turn.
+
+With --min-patients 5 a training never learns words, or neighbouring words, that fewer than 5 patients have.
+`python -m preprocess.check_anonymity data-bin` verifies the proof.
 """
 
 import argparse
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from alibert_common.cli import OptionParser, at_least, command_parser
@@ -20,7 +23,8 @@ from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import read_json
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import MANIFEST, Stage, identity
+from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
+from preprocess.anonymity.build import AnonymityRule, make_anonymous
 from preprocess.databin.build import (
     check_enough,
     data_bin_paths,
@@ -29,7 +33,7 @@ from preprocess.databin.build import (
     make_data_bins,
     tokenizer_digests,
 )
-from preprocess.databin.encoded_shards import text_files
+from preprocess.databin.encoded_shards import is_trained_on, text_files
 from preprocess.databin.encoder_pool import Encoding, encoder_of
 from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID, is_mix, read_corpora
@@ -42,13 +46,14 @@ STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers", "zstand
 def binarize(
     tokenizer: Path, splits: dict[str, list[Path]], output: Path, engine: Engine = ALONE,
     weights: dict[str, float] | None = None, data_bins: int = 1, mix: Path | None = None,
+    anonymity: AnonymityRule | None = None,
 ) -> dict:  # fmt: skip
     """Write the data-bin `output`, or `output`/1, `output`/2, ...; returns the manifest.
 
     `splits` maps "train", "valid", ... to documents, "train", "train1", ... being the corpora of a mix, whose `weights`
     mix.json says to training. With `data_bins` their documents are dealt out to so many data-bins. The other splits
     are alike in all of them. `mix` is the directory that `splits_of_mix` found them in: they are the same as before as
-    long as it is.
+    long as it is. `anonymity` says which tokens a training may learn; without it, all.
     Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt, for a corpus of fewer
     documents than `data_bins`, and for an `output` that holds foreign files.
     """
@@ -56,7 +61,8 @@ def binarize(
     encoding = Encoding(tokenizer, " ".join(digests.values()))
     encoder_of(encoding)  # refuses what cannot be used, before anything is written
     key = {
-        "settings": {"data_bins": data_bins, "weights": list((weights or {}).items())},
+        "settings": {"data_bins": data_bins, "weights": list((weights or {}).items())}
+        | (_described(anonymity, tokenizer) if anonymity else {}),
         "tokenizer": digests,
         "inputs": identity([mix]) if mix else {split: identity(paths) for split, paths in splits.items()},
     }
@@ -69,7 +75,17 @@ def binarize(
             encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
             made = make_data_bins(work, files, encoding, data_bins, weights, engine)
             work.manifest = {"tokenizer": digests} | made
+            if anonymity:
+                places, trained = data_bin_paths(work.directory, data_bins), list(filter(is_trained_on, splits))
+                counted = _described(anonymity, tokenizer)["counted_pieces"]
+                work.manifest["anonymity"] = make_anonymous(work, places, trained, anonymity, counted, engine)
     return read_json(output / MANIFEST)
+
+
+def _described(anonymity: AnonymityRule, tokenizer: Path) -> dict:
+    """The rule, and whether the pieces of the tokenizer come from the words of so many patients."""
+    counted = read_manifest(tokenizer / MANIFEST).get("min_patients", 0) >= anonymity.min_patients
+    return asdict(anonymity) | {"counted_pieces": counted}
 
 
 def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, float] | None]:
@@ -99,6 +115,10 @@ def command_line() -> OptionParser:
     add("--output", required=True, type=Path, help="folder of the data-bin to write")
     number = "number of data-bins that share the training documents, one per epoch (default: 1)"
     add("--data-bins", type=at_least(1), default=1, metavar="N", help=number)
+    help_patients = "number of patients who must have a word, and neighbouring words, to be learned (default: no count)"
+    add("--min-patients", type=at_least(2), metavar="K", help=help_patients)
+    help_words = "largest number of neighbouring words that --min-patients counts together (default: 3)"
+    add("--ngram-words", type=at_least(1), metavar="N", help=help_words)
     add_engine_options(parser)
     return parser
 
@@ -107,13 +127,23 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     splits, weights = _splits(options)
     engine, data_bins = engine_of(options), options.data_bins
-    manifest = binarize(options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix)
+    manifest = binarize(
+        options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix, _anonymity(options)
+    )
     for line in described(manifest):
         print(line)
     print(f"{'output':>8}  {options.output}")
     if data_bins > 1:
         paths = ":".join(map(str, data_bin_paths(options.output, data_bins)))
         print(f"{'data':>8}  {paths} (for fairseq-train: one data-bin an epoch, in turn)")
+
+
+def _anonymity(options: argparse.Namespace) -> AnonymityRule | None:
+    if options.min_patients is None:
+        if options.ngram_words:
+            raise InputError("--ngram-words is for --min-patients; give both, or leave it out.")
+        return None
+    return AnonymityRule(options.min_patients, options.ngram_words or AnonymityRule.ngram_words)
 
 
 def _splits(options: argparse.Namespace) -> tuple[dict[str, list[Path]], dict[str, float] | None]:
