@@ -34,7 +34,7 @@ class Text:
 
     def __init__(self, folder: Path, proof: dict):
         self.folder, self.splits, self.ids = folder, proof["splits"], proof["ids"]
-        self.bins = [np.memmap(folder / f"{split}.bin", f"<u{self.ids['bytes']}", "r") for split in self.splits]
+        self.bins = [mapped(folder / f"{split}.bin", f"<u{self.ids['bytes']}") for split in self.splits]
         self.sizes = [self._sizes(folder / f"{split}.idx") for split in self.splits]  # of lines, their </s> too
         self.bases = [0, *np.cumsum([len(tokens) for tokens in self.bins]).tolist()]
         ends = [
@@ -66,18 +66,17 @@ class Text:
         """So many tokens from a place on; none where they are no whole words of a line."""
         split = bisect_right(self.bases, place) - 1
         tokens, first = self.bins[split], place - self.bases[split]
+        if first + size >= len(tokens):
+            return b""
         begins = not first or tokens[first - 1] == self.ids["end"] or self.starts[tokens[first]]
         ends = tokens[first + size] == self.ids["end"] or self.starts[tokens[first + size]]
         found = tokens[first : first + size]
-        return (
-            found.tobytes()
-            if begins and ends and not np.isin(found, [self.ids["end"], self.ids["unknown"]]).any()
-            else b""
-        )
+        of_words = {self.ids["end"], self.ids["unknown"]}.isdisjoint(found.tolist())
+        return found.tobytes() if begins and ends and of_words else b""
 
     def proved(self, name: str, patients: int) -> Iterator[bytes]:
         """The runs of words that a file proves."""
-        rows = np.memmap(self.folder / name, "<i8", "r").reshape(-1, 1 + patients)
+        rows = mapped(self.folder / name, "<i8").reshape(-1, 1 + patients)
         for at in range(0, len(rows), ROWS_AT_ONCE):
             block = np.array(rows[at : at + ROWS_AT_ONCE])
             whom = np.sort(self.patients[np.searchsorted(self.begins, block[:, 1:], side="right") - 1], 1)
@@ -99,10 +98,10 @@ class Text:
     def learned(self, n: int) -> Iterator[tuple[int, bytes]]:
         """The place and the tokens of each n-gram that has a token to learn; of a line of fewer words, of all."""
         for base, split, tokens, sizes in zip(self.bases, self.splits, self.bins, self.sizes, strict=False):
-            bits, at = np.memmap(self.folder / f"{split}.predictable", np.uint8, "r"), 0
+            bits, at = mapped(self.folder / f"{split}.predictable", "u1"), 0
             for size in sizes.tolist():
                 line, marks = tokens[at : at + size], np.unpackbits(bits[at // 8 : -(-(at + size) // 8)])
-                marked = marks[at % 8 : at % 8 + size].tobytes()
+                marked, raw, width = marks[at % 8 : at % 8 + size].tobytes(), line.tobytes(), line.itemsize
                 if size > 1 and 1 in marked:
                     edges = [i for i, token in enumerate(line[:-1].tolist()) if not i or self.starts[token]] + [
                         size - 1
@@ -112,7 +111,7 @@ class Text:
                         raise Violation(f"{self.describe(base + at + size - 1)}: learned, unlike the word before it")
                     for first, last in zip(edges, edges[few:], strict=False):
                         if 1 in marked[first:last]:
-                            yield base + at + first, line[first:last].tobytes()
+                            yield base + at + first, raw[first * width : last * width]
                 at += size
 
 
@@ -149,6 +148,11 @@ def check_pieces(text: Text, words: Iterator[bytes], mark: str) -> None:
         raise Violation(f"dict.txt: {min(piece for _, piece in wanted)!r} is a part of no word that is proved")
 
 
+def mapped(path: Path, kind: str) -> np.ndarray:
+    """The numbers of a file, read where they are used."""
+    return np.asarray(np.memmap(path, kind, "r"))
+
+
 def sha256(path: Path) -> str:
     """The digest of a file."""
     digest = hashlib.sha256()
@@ -175,6 +179,9 @@ def main() -> int:
             f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients.", file=sys.stderr
         )
         return 2
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        print(f"violation: {options.data_bin}: a file of the proof is damaged ({error!r})", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -39,5 +39,4 @@ class CommonNgrams:
     def hold(self, hashes: np.ndarray) -> np.ndarray:
         """For each of some numbers, whether it is that of a common n-gram."""
         own = np.memmap(self.numbers, "<u8", "r")
-        some, back = np.unique(hashes, return_inverse=True)
-        return (own[np.minimum(np.searchsorted(own, some), len(own) - 1)] == some)[back]
+        return own[np.minimum(np.searchsorted(own, hashes), len(own) - 1)] == hashes

@@ -12,13 +12,13 @@ import numpy as np
 
 from alibert_common.arrays import load, save
 from preprocess.anonymity.common import CommonNgrams, entry
-from preprocess.anonymity.ngrams import Ngrams, hashes, ngrams_of
+from preprocess.anonymity.ngrams import GOLDEN, Ngrams, hashes, ngrams_of
 from preprocess.anonymity.token_text import Part, TokenText
 from preprocess.deduplication.key_ranges import KeyRange
 from preprocess.documents.text_keys import is_new
 from preprocess.tokenizer.word_starts import words_of
 
-AT_ONCE = 1 << 21  # places of a range; a process takes some 100 bytes for each
+AT_ONCE = 1 << 20  # places of a range; a process takes some 100 bytes for each
 PLACE = np.dtype([("hash", "<u8"), ("place", "<u8"), ("tokens", "<u4")])
 
 
@@ -105,10 +105,12 @@ class FindCommon:
 
 def of_patients(places: np.ndarray, text: TokenText, most: int) -> np.ndarray:
     """The first place of each patient of each number, at most `most` of a number: sorted by it, then as they are."""
-    number, patients = places["hash"], text.patients_at(places["place"])
-    order = np.lexsort((patients, number))  # stable: equal rows stay in order
-    first = np.sort(order[is_new(number[order], patients[order])])
-    rows = first[np.argsort(number[first], kind="stable")]
-    begins = np.flatnonzero(is_new(number[rows]))
-    rank = np.arange(len(rows)) - np.repeat(begins, np.diff(begins, append=len(rows)))
-    return rows[rank < most]
+    order = np.argsort(places["hash"], kind="stable")
+    number, patients = places["hash"][order], text.patients_at(places["place"])[order]
+    new = is_new(number, patients)  # most documents of a patient stand together
+    order, number, patients = order[new], number[new], patients[new]
+    # Two patients whose pairs are equal, once in 2^64, are counted as one: too few.
+    first = np.sort(np.unique(number * GOLDEN ^ patients, return_index=True)[1])
+    begins = np.flatnonzero(is_new(number[first]))
+    rank = np.arange(len(first)) - np.repeat(begins, np.diff(begins, append=len(first)))
+    return order[first[rank < most]]

@@ -18,7 +18,7 @@ from preprocess.databin.fairseq_writer import REMEDY
 from preprocess.databin.patients import patient_keys
 from preprocess.documents.patients import PatientTally
 
-PART_TOKENS = 1 << 22  # of a part; a process takes some 60 bytes for each
+PART_TOKENS = 1 << 20  # of a part; a process takes some 150 bytes for each
 
 
 class Part(NamedTuple):
