@@ -15,7 +15,7 @@ import json
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from zlib import crc32
 
@@ -124,12 +124,13 @@ def check(folder: Path, passes: int = 1) -> str:
             raise Violation(f"{name}: not the file that the proof is about")
     text, patients = Text(folder, proof), counts["min_patients"]
     for number in range(passes):
-        proved = {run for run in text.proved(proofs["ngrams"], patients) if crc32(run) % passes == number}
+        runs = chain.from_iterable(text.proved(name, patients) for name in proofs)
+        proved = {run for run in runs if crc32(run) % passes == number}
         for place, run in text.learned(counts["ngram_words"]):
             if crc32(run) % passes == number and run not in proved:
                 raise Violation(f"{text.describe(place)}: a word to learn of a run without proof")
     if counts["counted_pieces"]:
-        check_pieces(text, text.proved(proofs["words"], patients), proof["mark"])
+        check_pieces(text, text.proved(proofs[0], patients), proof["mark"])
     said = "each piece of the vocabulary, and " if counts["counted_pieces"] else ""
     return f"{said}each run of 1 to {counts['ngram_words']} words to learn is of {patients} patients or more"
 
@@ -150,7 +151,7 @@ def check_pieces(text: Text, words: Iterator[bytes], mark: str) -> None:
 
 def mapped(path: Path, kind: str) -> np.ndarray:
     """The numbers of a file, read where they are used."""
-    return np.asarray(np.memmap(path, kind, "r"))
+    return np.asarray(np.memmap(path, kind, "r")) if path.stat().st_size else np.empty(0, kind)
 
 
 def sha256(path: Path) -> str:
