@@ -21,6 +21,7 @@ from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.packed import Packed
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
+from alibert_fairseq.data.token_view import Readings
 from alibert_fairseq.data.word_starts import word_starts
 from alibert_fairseq.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE, OptionalFloat, option
 from alibert_fairseq.tasks.tokenizer_identity import (
@@ -86,6 +87,7 @@ class PretrainingTask(FairseqTask):
         self.random_ids = subword_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
         self.position: float | None = None  # of the run, in updates; the trainer sets it
+        self.readings: Readings | None = None  # of the data-bin's tokens, where they are read as other numbers
         self.curriculum = self._curriculum()
 
     @classmethod
@@ -219,7 +221,9 @@ class PretrainingTask(FairseqTask):
         cfg, pairs, mix = self.cfg, self.pair_rule(), None if fixed else self._mix(split, epoch)
         if pairs is None:
             mode = str(cfg.sample_break_mode)
-            blocks = load_blocks(cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, mode, combine, mix)
+            blocks = load_blocks(
+                cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, mode, combine, mix, self.readings
+            )
             if not self.packs:
                 return blocks
             if mode == "none":
@@ -227,7 +231,7 @@ class PretrainingTask(FairseqTask):
             return Packed(blocks, cfg.tokens_per_sample, cfg.seed, epoch, fixed)
         if str(cfg.sample_break_mode) != "none":
             raise InputError("--sample-break-mode is for blocks, and pairs never cross documents; leave it out.")
-        return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine, mix)
+        return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine, mix, self.readings)
 
     def _mix(self, split: str, epoch: int) -> Mix | None:
         """How the corpora of this epoch's data-bin are mixed; None without mix.json. All data-bins are looked at."""
