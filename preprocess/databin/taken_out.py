@@ -41,7 +41,7 @@ def take_out(
         elif numbers.get(split) and file.name == f"{split}{ENDING}":
             _write_records(data_bin / split, output / split, numbers[split])
         else:
-            _second_name(file, output / file.name)
+            second_name(file, output / file.name)
 
 
 def _blank(prefix: Path, output: Path, numbers: Collection[int], pad: int) -> None:
@@ -62,7 +62,8 @@ def _write_records(prefix: Path, output: Path, numbers: Collection[int]) -> None
             lines.write((TAKEN_OUT if number in chosen else record).line + "\n")
 
 
-def _second_name(file: Path, output: Path) -> None:
+def second_name(file: Path, output: Path) -> None:
+    """Have a file under a second name too; a copy where the file system has no hard links."""
     output.unlink(missing_ok=True)
     try:
         os.link(file, output)

@@ -1,7 +1,6 @@
 """The update that first saw a document, against what a training was given; a training without documents."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,7 @@ from mix_helpers import MixedText
 from same_training import differences
 from tiny_training import ENVIRONMENT, OPTIONS
 
-from alibert_common.errors import InputError
-from alibert_fairseq.lineage.find import described, first_uses
+from alibert_fairseq.lineage.find import first_uses
 from alibert_fairseq.lineage.run import read_run
 from preprocess.databin.document_records import DocumentRecord, read_records, records_path, written_lines
 from preprocess.mixing.mix_file import split_name
