@@ -8,12 +8,14 @@ Each line of text becomes its subwords and `</s>`; an empty line separates docum
 
 With --data-bins 5 the output holds the data-bins 1 to 5, each with a fifth of the documents of every corpus.
 `fairseq-train data-bin/1:data-bin/2:...` reads one per epoch, in turn.
+
+With --min-patients 5 a training never learns words, or neighbouring words, that fewer than 5 patients have.
+`python -m preprocess.check_anonymity data-bin` verifies the proof.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from alibert_common.cli import OptionParser, at_least, command_parser, whole_numbers
@@ -21,8 +23,9 @@ from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import read_json
 from alibert_common.output_dir import Work, resumable_directory
-from alibert_common.provenance import MANIFEST, Stage, identity
-from preprocess.canaries.canaries import COPIES, SOURCE, Canary, documents_of, plan_canaries, write_canaries
+from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
+from preprocess.anonymity.build import AnonymityRule, make_anonymous
+from preprocess.canaries.canaries import COPIES, SOURCE, CanaryRule, documents_of, plan_canaries, write_canaries
 from preprocess.databin.build import (
     check_enough,
     data_bin_paths,
@@ -46,14 +49,15 @@ STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers", "zstand
 def binarize(
     tokenizer: Path, splits: dict[str, list[Path]], output: Path, engine: Engine = ALONE,
     weights: dict[str, float] | None = None, data_bins: int = 1, mix: Path | None = None,
-    canaries: Sequence[Canary] = (), seed: int = 1,
+    canaries: CanaryRule | None = None, anonymity: AnonymityRule | None = None,
 ) -> dict:  # fmt: skip
     """Write the data-bin `output`, or `output`/1, `output`/2, ...; returns the manifest.
 
     `splits` maps "train", "valid", ... to documents, "train", "train1", ... being the corpora of a mix, whose `weights`
     mix.json says to training. With `data_bins` their documents are dealt out to so many data-bins. The other splits
     are alike in all of them. `mix` is the directory that `splits_of_mix` found them in: they are the same as before as
-    long as it is. `canaries` are planted as one more corpus of weight 1.
+    long as it is. `canaries` are planted as one more corpus of weight 1. `anonymity` says which tokens a training may
+    learn; without it, all.
     Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt, for a corpus of fewer
     documents than `data_bins`, and for an `output` that holds foreign files.
     """
@@ -61,12 +65,13 @@ def binarize(
     encoding = Encoding(tokenizer, " ".join(digests.values()))
     encoder_of(encoding)  # refuses what cannot be used, before anything is written
     key = {
-        "settings": {"data_bins": data_bins, "weights": list((weights or {}).items())},
+        "settings": {"data_bins": data_bins, "weights": list((weights or {}).items())}
+        | (_described(anonymity, tokenizer) if anonymity else {}),
         "tokenizer": digests,
         "inputs": identity([mix]) if mix else {split: identity(paths) for split, paths in splits.items()},
     }
     if canaries:
-        key["settings"] |= {"canaries": [canary.id for canary in canaries], "seed": seed}  # type: ignore[operator]
+        key["settings"] |= {"canaries": asdict(canaries)}  # type: ignore[operator]
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             check_enough(splits, data_bins)
@@ -78,9 +83,21 @@ def binarize(
             encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
             made = make_data_bins(work, files, encoding, data_bins, weights, engine)
             work.manifest = {"tokenizer": digests} | made
-            for place in data_bin_paths(work.directory, data_bins) if canaries else ():
-                write_canaries(place, canaries, seed)
+            places = data_bin_paths(work.directory, data_bins)
+            if canaries:
+                for place in places:
+                    write_canaries(place, canaries)
+            if anonymity:
+                trained = list(filter(is_trained_on, splits))
+                counted = _described(anonymity, tokenizer)["counted_pieces"]
+                work.manifest["anonymity"] = make_anonymous(work, places, trained, anonymity, counted, engine)
     return read_json(output / MANIFEST)
+
+
+def _described(anonymity: AnonymityRule, tokenizer: Path) -> dict:
+    """The rule, and whether the pieces of the tokenizer come from the words of so many patients."""
+    counted = read_manifest(tokenizer / MANIFEST).get("min_patients", 0) >= anonymity.min_patients
+    return asdict(anonymity) | {"counted_pieces": counted}
 
 
 def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, float] | None]:
@@ -99,13 +116,13 @@ def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, flo
 
 
 def with_canaries(
-    work: Work, splits: dict[str, list[Path]], weights: dict[str, float] | None, canaries: Sequence[Canary]
+    work: Work, splits: dict[str, list[Path]], weights: dict[str, float] | None, canaries: CanaryRule
 ) -> tuple[dict[str, list[Path]], dict[str, float]]:
     """The splits and weights with one more corpus, so that training puts the canaries between all other documents."""
     trained_on = [split for split in splits if is_trained_on(split)]
     file = work.copies / f"{SOURCE}{SHARD_SUFFIX}"
     with written_shard(file) as shard:
-        for document in documents_of(canaries):
+        for document in documents_of(plan_canaries(canaries)):
             shard.write(document)
     return splits | {split_name(len(trained_on)): [file]}, (weights or {"text": 1.0}) | {SOURCE: 1.0}
 
@@ -127,6 +144,10 @@ def command_line() -> OptionParser:
     copies = f"numbers of copies of a canary (default: {','.join(map(str, COPIES))})"
     add("--canary-copies", type=whole_numbers, default=COPIES, metavar="N,N", help=copies)
     add("--seed", type=at_least(0), default=1, help="random seed of the canaries (default: 1)")
+    help_patients = "number of patients who must have a word, and neighbouring words, to be learned (default: no count)"
+    add("--min-patients", type=at_least(2), metavar="K", help=help_patients)
+    help_words = "largest number of neighbouring words that --min-patients counts together (default: 3)"
+    add("--ngram-words", type=at_least(1), metavar="N", help=help_words)
     add_engine_options(parser)
     return parser
 
@@ -135,16 +156,25 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     splits, weights = _splits(options)
     engine, data_bins = engine_of(options), options.data_bins
-    canaries = plan_canaries(options.canaries, options.canary_copies, options.seed)
+    canaries = CanaryRule(options.canaries, options.canary_copies, options.seed) if options.canaries else None
     manifest = binarize(
-        options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix, canaries, options.seed
-    )
+        options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix, canaries,
+        _anonymity(options),
+    )  # fmt: skip
     for line in described(manifest):
         print(line)
     print(f"{'output':>8}  {options.output}")
     if data_bins > 1:
         paths = ":".join(map(str, data_bin_paths(options.output, data_bins)))
         print(f"{'data':>8}  {paths} (for fairseq-train: one data-bin an epoch, in turn)")
+
+
+def _anonymity(options: argparse.Namespace) -> AnonymityRule | None:
+    if options.min_patients is None:
+        if options.ngram_words:
+            raise InputError("--ngram-words is for --min-patients; give both, or leave it out.")
+        return None
+    return AnonymityRule(options.min_patients, options.ngram_words or AnonymityRule.ngram_words)
 
 
 def _splits(options: argparse.Namespace) -> tuple[dict[str, list[Path]], dict[str, float] | None]:

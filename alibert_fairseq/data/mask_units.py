@@ -10,30 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alibert_fairseq.data.masking import MaskedPositions, MaskingRule, select_tokens
-
-
-class Words(NamedTuple):
-    """The words of a sequence."""
-
-    first: np.ndarray  # (W,) position of the first subword
-    ends: np.ndarray  # (W + 1,) subwords before each word, and of all words
-    left: np.ndarray  # (W,) words from this one up to the next special token, this one included
-
-
-def words_of(candidates: np.ndarray, starts: np.ndarray) -> Words:
-    """Group the candidates into words. A special token ends a word; the next token starts one, marked or not.
-
-    candidates: (T,) bool, False at special tokens; starts: (T,) bool, True where a token starts a word.
-    """
-    after_special = np.ones_like(candidates)  # (T,)
-    np.logical_not(candidates[:-1], out=after_special[1:])
-    first = (candidates & (starts | after_special)).nonzero()[0]
-    run = np.cumsum(after_special[first])  # (W,) words with the same number have no special token between them
-    left = np.searchsorted(run, run, side="right") - np.arange(len(first))
-    subwords = np.cumsum(candidates)  # (T,)
-    ends = np.empty(len(first) + 1, dtype=np.int64)
-    ends[:-1], ends[-1] = subwords[first] - 1, subwords[-1]
-    return Words(first, ends, left)
+from preprocess.tokenizer.word_starts import Words, words_of
 
 
 def select_units(

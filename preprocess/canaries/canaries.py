@@ -32,12 +32,21 @@ class Canary:
         return self.sentence.format(self.secret)
 
 
-def plan_canaries(each: int, copies: Sequence[int], seed: int) -> list[Canary]:
-    """`each` canaries for each number of copies, of all kinds in turn, all different."""
-    generator = np.random.default_rng((seed, 0))
+@dataclass(frozen=True)
+class CanaryRule:
+    """What is planted: `each` canaries for each number of copies."""
+
+    each: int
+    copies: tuple[int, ...] = COPIES
+    seed: int = 1
+
+
+def plan_canaries(rule: CanaryRule) -> list[Canary]:
+    """The canaries of a rule, of all kinds in turn, all different."""
+    generator = np.random.default_rng((rule.seed, 0))
     planned, known = list[Canary](), set[str]()
-    for number in copies:
-        for place in range(each):
+    for number in rule.copies:
+        for place in range(rule.each):
             kind = list(SENTENCES)[place % len(SENTENCES)]
             sentences = SENTENCES[kind]
             sentence = sentences[int(generator.integers(len(sentences)))]
@@ -57,9 +66,9 @@ def documents_of(canaries: Sequence[Canary]) -> Iterator[Document]:
             yield Document(name, SOURCE, [canary.text], metadata={PATIENT: name})
 
 
-def write_canaries(data_bin: Path, canaries: Sequence[Canary], seed: int) -> None:
+def write_canaries(data_bin: Path, rule: CanaryRule) -> None:
     """Write canaries.json of a data-bin."""
-    write_json(data_bin / FILE, {"seed": seed, "canaries": [asdict(canary) for canary in canaries]})
+    write_json(data_bin / FILE, {"rule": asdict(rule), "canaries": [asdict(one) for one in plan_canaries(rule)]})
 
 
 def read_canaries(data_bin: Path) -> list[Canary]:

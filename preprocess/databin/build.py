@@ -164,3 +164,8 @@ def described(manifest: dict) -> Iterator[str]:
     for name, splits in manifest.get("data_bins", {}).items():
         for split, record in splits.items():
             yield f"{f'{name}/{split}':>8}  {held.format(**record)}"
+    if anonymity := manifest.get("anonymity"):
+        yield (
+            "predict   {predictable_tokens:,} of {tokens:,} tokens, whose words and runs of {ngram_words} words "
+            "{min_patients} of {patients:,} patients have".format(**anonymity)
+        )

@@ -43,6 +43,7 @@ ROOMS = {
         "tokenizer",
         "tokenizer_study",
         "databin",
+        "anonymity",
         "pipeline",
         "*",  # the commands
     ),

@@ -1,0 +1,145 @@
+"""From the training text of data-bins to what makes a training on it k-anonymous, and what proves it."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from alibert_common.errors import InputError
+from alibert_common.executors.base import Engine
+from alibert_common.files import write_json
+from alibert_common.output_dir import Work
+from preprocess.anonymity.common import CommonNgrams
+from preprocess.anonymity.counting import FindCommon, FindNgrams
+from preprocess.anonymity.marking import ENDING, JoinMarks, MarkPart, total
+from preprocess.anonymity.token_text import TokenText
+from preprocess.databin.document_records import ENDING as RECORDS
+from preprocess.databin.fairseq_writer import id_type
+from preprocess.documents.patients import PatientTally
+from preprocess.tokenizer.piece_text import FILLER
+from preprocess.tokenizer.special_tokens import read_layout, read_symbols
+from preprocess.tokenizer.vocabulary import MASK, SPECIALS
+from preprocess.tokenizer.word_starts import starts_by, word_mark
+
+JSON = "anonymity.json"
+WORDS, NGRAMS = "anonymity.words", "anonymity.ngrams"  # the proofs
+
+
+@dataclass(frozen=True)
+class AnonymityRule:
+    """Tokens may be learned whose n-grams of 1 to `ngram_words` words `min_patients` patients have."""
+
+    min_patients: int
+    ngram_words: int = 3  # the longest n-grams of arXiv 2501.02407, appendix
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The symbols of a data-bin's dictionary, all special ones among them, and the mark of its words."""
+
+    symbols: list[str]
+    mark: str
+    listed_from: int  # the id of the first line of dict.txt
+
+    @classmethod
+    def of(cls, directory: Path) -> "Vocabulary":
+        """That of a tokenizer directory or a data-bin. Raises InputError where nothing shows where words start."""
+        symbols = read_symbols(directory / "dict.txt")
+        mark = word_mark([symbol for symbol in symbols if not FILLER.fullmatch(symbol)])
+        if read_layout(directory).published:
+            return cls(symbols, mark, 0)
+        return cls([*SPECIALS, *symbols, MASK], mark, len(SPECIALS))
+
+
+def make_anonymous(
+    work: Work, places: Sequence[Path], splits: Sequence[str], rule: AnonymityRule, counted_pieces: bool, engine: Engine
+) -> dict:
+    """Mark the tokens of the training `splits` of the data-bins `places`; returns what the manifest says of it.
+
+    All splits of all data-bins are one text. `counted_pieces`: the tokenizer was trained on the words of so many
+    patients, which its pieces are to show. Raises InputError where too few patients are known, and where no n-gram is
+    common to them.
+    """
+    prefixes = [place / split for place in places for split in splits]
+    vocabulary, tally = Vocabulary.of(places[0]), PatientTally()
+    text = _text_of(prefixes, vocabulary, work.scratch / "anonymity")
+    text.write_documents(tally)
+    patients = len(np.unique(text.patients))
+    if patients < rule.min_patients:
+        raise InputError(
+            f"{places[0]}: the text has {patients:,} patients, fewer than --min-patients {rule.min_patients}; give "
+            "more text, or a smaller number."
+        )
+    find = FindNgrams(text, text.folder / "places", 1, rule.min_patients)
+    words = ngrams = _common(find, work, WORDS, engine)
+    if rule.ngram_words > 1:
+        ngrams = _common(replace(find, n=rule.ngram_words, words=words), work, NGRAMS, engine)
+    mark = MarkPart(text, text.folder / "marks", rule.ngram_words, words, ngrams)
+    engine.run("marking", mark, text.parts(), work.scratch / "jobs")
+    engine.run("joining marks", JoinMarks(mark, text.folder), range(len(prefixes)), work.scratch / "jobs")
+    documents = {
+        "patients": patients,
+        "documents": len(text.patients),
+        "documents_as_patients": tally.unknown,
+    }
+    summary = asdict(rule) | {"counted_pieces": counted_pieces} | documents | asdict(total(mark))
+    proofs = {"words": words.proof.name, "ngrams": ngrams.proof.name}
+    described = _described(work.directory, text, vocabulary, proofs)
+    write_json(work.directory / JSON, {"counts": summary} | described)
+    return summary
+
+
+def _text_of(prefixes: Sequence[Path], vocabulary: Vocabulary, folder: Path) -> TokenText:
+    layout = read_layout(prefixes[0].parent)
+    dtype = id_type(layout.listed)
+    sizes = tuple(Path(f"{prefix}.bin").stat().st_size // dtype.itemsize for prefix in prefixes)
+    starts = starts_by(vocabulary.mark, vocabulary.symbols)
+    return TokenText(tuple(prefixes), sizes, dtype, layout.end, layout.unknown, starts, folder)
+
+
+def _common(find: FindNgrams, work: Work, name: str, engine: Engine) -> CommonNgrams:
+    """Count the n-grams and write the proof of the common ones, unless it is there."""
+    kind, text = name.removeprefix("anonymity."), find.text
+    common = CommonNgrams(text.folder / f"{kind}.numbers", work.directory / name)
+    if not common.numbers.exists():
+        logs, parts = work.scratch / "jobs", text.parts()
+        engine.run(kind, find, parts, logs)
+        found = FindCommon(text, tuple(map(find.done, parts)), text.folder / kind, find.patients)
+        ranges = found.ranges()
+        engine.run(f"common {kind}", found, ranges, logs)
+        common.write([found.done(keys) for keys in ranges])
+    if not len(common):
+        raise InputError(
+            f"{text.prefixes[0]}.bin: none of its {kind} is common to {find.patients} patients, so nothing could be "
+            "learned; lower --min-patients or --ngram-words, or give more text."
+        )
+    return common
+
+
+def _described(directory: Path, text: TokenText, vocabulary: Vocabulary, proofs: dict[str, str]) -> dict:
+    """What a reader of the proofs must know, and the digest of every file that the proof depends on."""
+    splits = [prefix.relative_to(directory).as_posix() for prefix in text.prefixes]
+    dictionaries = dict.fromkeys(
+        (prefix.parent / "dict.txt").relative_to(directory).as_posix() for prefix in text.prefixes
+    )
+    files = [f"{split}{ending}" for split in splits for ending in (".bin", ".idx", RECORDS, ENDING)]
+    files += [*dictionaries, *dict.fromkeys(proofs.values())]
+    ids = {"bytes": text.dtype.itemsize, "end": text.end, "unknown": text.unknown}
+    return {
+        "splits": splits,
+        "ids": ids | {"first_of_dictionary": vocabulary.listed_from},
+        "mark": vocabulary.mark,
+        "dictionary": next(iter(dictionaries)),
+        "proofs": proofs,
+        "sha256": {name: _digest(directory / name) for name in files},
+    }
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
