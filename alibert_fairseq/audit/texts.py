@@ -49,6 +49,7 @@ class Data:
     train: list[Split]
     valid: list[Split]
     unnamed: int
+    sources: dict[str, int]  # documents of each, training and validation text together
 
     def patients(self) -> int:
         """How many patients the training text has, without those of canaries."""
@@ -69,7 +70,8 @@ def read_data(data_bins: Sequence[Path]) -> Data:
         )
     valid = [_read_split(data_bins[0] / VALID, tally)]
     tally.check(data_bins[0])
-    return Data(train, valid, tally.unknown)
+    sources = {name: known.known + known.unknown for name, known in tally.sources.items() if name != SOURCE}
+    return Data(train, valid, tally.unknown, sources)
 
 
 def _read_split(prefix: Path, tally: PatientTally) -> Split:

@@ -13,23 +13,20 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from omegaconf import OmegaConf
-
-import alibert_fairseq
 from alibert_common.cli import command_parser
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import read_json, read_text, write_json, written_whole
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, digest_of, identity
 from alibert_fairseq.callbacks.metrics_log import LOG
+from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, LAST, train
 from alibert_fairseq.lineage.documents import Found, TrainingDocuments
 from alibert_fairseq.lineage.order import first_updates
 from alibert_fairseq.lineage.run import Run, read_run
 from preprocess.databin.taken_out import take_out
 
 STAGE = Stage("retrain", 1)
-SETTINGS, CHECKPOINTS, DATA_BIN = "retrain.json", "checkpoints", "data-bin"
-LAST = "checkpoint_last.pt"
+SETTINGS = "retrain.json"
 
 
 def prepare(run: Run, ids: list[str], patients: list[str], output: Path) -> str:
@@ -61,18 +58,6 @@ def data_of(output: Path) -> str:
     whole = output / DATA_BIN
     several = sorted((path for path in whole.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
     return ":".join(str(path.absolute()) for path in several or [whole])
-
-
-def train(run: Run, data: str, save_dir: Path) -> None:
-    """Train with the configuration of a run on other data, in this process; resumes what is in `save_dir`."""
-    from fairseq.distributed import utils as distributed_utils
-    from fairseq_cli import train as fairseq_train
-
-    cfg = OmegaConf.create(OmegaConf.to_container(run.cfg))
-    cfg.task.data, cfg.checkpoint.save_dir = data, str(save_dir)
-    cfg.checkpoint.restore_file = LAST
-    cfg.common.user_dir = str(Path(alibert_fairseq.__file__).parent)
-    distributed_utils.call_main(cfg, fairseq_train.main)
 
 
 def _digest(found: Iterable[Found]) -> str:

@@ -27,6 +27,7 @@ class Update:
     tokens: int
     processes: int
     skipped: int
+    seconds: float  # of training until then
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,16 @@ class Run:
     task_state: dict
     updates: list[Update]
     checkpoints: dict[int, Path]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that the updates have read."""
+        return sum(update.tokens for update in self.updates)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training."""
+        return self.updates[-1].seconds if self.updates else 0.0
 
     def task(self) -> PretrainingTask:
         """The task, with its data-bin. Raises InputError where the data-bin is gone, or has another tokenizer."""
@@ -106,8 +117,8 @@ def read_updates(path: Path) -> list[Update]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             found = parse_json(line)
-            names = ("update", "epoch", "tokens", "processes", "skipped")
-            update = Update(*(int(found[name]) for name in names))
+            whole = {name: int(found[name]) for name in ("epoch", "tokens", "processes", "skipped")}
+            update = Update(int(found["update"]), **whole, seconds=float(found["seconds"]))
         except (ValueError, TypeError, KeyError):
             raise InputError(f"{path}, line {number}: is no update; the file is damaged.") from None
         if update.number != len(updates) + 1:
