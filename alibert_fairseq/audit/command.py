@@ -22,8 +22,9 @@ from alibert_fairseq.audit import reference
 from alibert_fairseq.audit.figures import cost_of, figures_of
 from alibert_fairseq.audit.measures import Measure, Subject
 from alibert_fairseq.audit.page import write_pages
-from alibert_fairseq.audit.texts import Data, read_data
+from alibert_fairseq.audit.texts import Data, choose, read_data
 from alibert_fairseq.callbacks.metrics_log import LOG
+from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.lineage.again import CHECKPOINTS
 from alibert_fairseq.lineage.run import Run, read_run
 
@@ -32,17 +33,12 @@ FIGURES = "audit.json"
 DOCUMENTS = 2000  # on each side: the interval of an AUC of 0.5 is then 0.04 wide
 
 
-def audit(run: Run, data: Data, data_bins: list[Path], trained: Path, output: Path, documents: int, seed: int) -> None:
-    """Write audit.json and the pages to `output`. trained: the checkpoint of the reference.
-
-    Raises InputError as `choose` does, before anything is written.
-    """
-    checkpoints = {"audited": run.checkpoints[max(run.checkpoints)], "reference": trained}
-    subject = Subject(run, data_bins[0], data, checkpoints, documents, seed)
-    subject.texts  # noqa: B018  refuses what cannot be audited
+def audit(subject: Subject, data_bins: list[Path], output: Path) -> None:
+    """Write audit.json and the pages to `output`."""
+    checkpoints = [*subject.run.checkpoints.values(), subject.checkpoints["reference"]]
     key = {
-        "settings": {"documents": documents, "seed": seed},
-        "inputs": identity([*data_bins, *run.checkpoints.values(), trained]),
+        "settings": {"documents": len(subject.texts), "seed": subject.seed},
+        "inputs": identity([*data_bins, *checkpoints]),
     }
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
@@ -82,13 +78,15 @@ def main() -> None:
     run = read_run(options.checkpoints, options.data)
     run.task()  # refuses another data-bin
     data_bins = [Path(path) for path in utils.split_paths(run.cfg.task.data)]
-    data = read_data(data_bins)
+    data, begin = read_data(data_bins), load_dictionary(data_bins[0]).bos()
+    texts = choose(data, options.documents, run.cfg.task.tokens_per_sample, begin, options.seed)
     folder = options.reference or options.output.with_name(f"{options.output.name}-reference")
     trained = reference.last_checkpoint(folder, len(run.updates))
     if trained is None:
         trained = _trained(run, data, data_bins, folder, options.prepare)
     if trained is not None:
-        audit(run, data, data_bins, trained, options.output, options.documents, options.seed)
+        checkpoints = {"audited": run.checkpoints[max(run.checkpoints)], "reference": trained}
+        audit(Subject(run, data_bins[0], data, checkpoints, texts, options.seed), data_bins, options.output)
         print(f"wrote {options.output}: {FIGURES}, audit.en.html, audit.fr.html")
 
 

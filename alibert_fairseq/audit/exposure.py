@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
+from alibert_common.errors import InputError
 from alibert_fairseq.audit.word_scores import WordScorer
 from preprocess.canaries.canaries import Canary
 from preprocess.canaries.secrets import draw_secret
@@ -61,9 +62,17 @@ def _encoded(sentence: str, secrets: Sequence[str], tokenizer: Tokenizer, begin:
 
 
 def exposures(scorer: WordScorer, probes: Sequence[Probe]) -> np.ndarray:
-    """(probes,) bits. Where candidates have the score of the secret, it stands behind them."""
+    """(probes,) bits. Where candidates have the score of the secret, it stands behind them.
+
+    Raises InputError for a canary that is longer than what the model reads.
+    """
     found = np.empty(len(probes))
     for number, probe in enumerate(probes):
+        if (longest := max(len(one.ids) for one in probe.encoded)) > scorer.longest:
+            raise InputError(
+                f"{probe.canary.id}: has up to {longest} tokens, and the model reads {scorer.longest}; audit a model "
+                "with more --max-positions, or a data-bin without canaries."
+            )
         scores = _scores(scorer, probe.encoded)
         rank = int((scores[1:] >= scores[0]).sum()) + 1
         found[number] = np.log2(len(scores)) - np.log2(rank)

@@ -29,7 +29,7 @@ def figures_of(measure: Measure) -> dict[str, Any]:
         "extraction": _extraction(measure),
         "tokenizer": _tokenizer(measure),
         "settings": {
-            "seed": subject.seed, "documents": subject.documents, "maskings": subject.maskings, "share_masked": SHARE,
+            "seed": subject.seed, "documents": len(subject.texts), "maskings": subject.maskings, "share_masked": SHARE,
             "level": LEVEL, "resamples": RESAMPLES, "version": __version__,
         },
     }  # fmt: skip

@@ -15,7 +15,7 @@ from alibert_common.files import read_json, write_json
 from alibert_fairseq.audit.exposure import Probe, exposures, probes_of
 from alibert_fairseq.audit.extraction import Case, cases_of, filled_in
 from alibert_fairseq.audit.membership import losses
-from alibert_fairseq.audit.texts import Data, Text, choose
+from alibert_fairseq.audit.texts import Data, Text
 from alibert_fairseq.audit.vocabulary import Vocabulary, patients_of_pieces, patients_of_words
 from alibert_fairseq.audit.word_scores import WordScorer
 from alibert_fairseq.data.dictionary import load_dictionary
@@ -39,7 +39,7 @@ class Subject:
     data_bin: Path
     data: Data
     checkpoints: dict[str, Path]  # of MODELS
-    documents: int  # members at most, and held-out documents
+    texts: list[Text]  # to test
     seed: int
 
     @cached_property
@@ -58,12 +58,6 @@ class Subject:
         tokenizer, dictionary = load_tokenizer(self.data_bin), self.dictionary
         canaries = read_canaries(self.data_bin)
         return probes_of(canaries, tokenizer, dictionary.bos(), dictionary.eos(), self.seed) if canaries else []
-
-    @cached_property
-    def texts(self) -> list[Text]:
-        """The documents to test."""
-        length = self.run.cfg.task.tokens_per_sample
-        return choose(self.data, self.documents, length, self.dictionary.bos(), self.seed)
 
     @cached_property
     def cases(self) -> list[Case]:

@@ -13,7 +13,7 @@ from alibert_common.errors import InputError, reason
 from alibert_common.json_value import parse_json
 from alibert_fairseq.callbacks.metrics_log import LOG
 from alibert_fairseq.tasks.pretraining import PretrainingTask
-from alibert_fairseq.tasks.tokenizer_identity import different_tokenizer, digests
+from alibert_fairseq.tasks.tokenizer_identity import different_tokenizer, digests, manifest_digests
 
 NAMED = re.compile(r"checkpoint_\d+_(\d+)\.pt")  # fairseq's checkpoints of an update
 
@@ -60,6 +60,8 @@ class Run:
             raise InputError(
                 f"{paths[0]}: its {different} is not the one of the training; give the data-bin that it read."
             )
+        if self.task_state.get("data", here := manifest_digests(self.cfg.task.data)) != here:
+            raise InputError(f"{self.cfg.task.data}: is not the data-bin of this training; give that one with --data.")
         return tasks.setup_task(self.cfg.task)
 
     def checkpoint_before(self, update: int) -> tuple[int, Path] | None:

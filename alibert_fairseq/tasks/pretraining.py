@@ -28,6 +28,7 @@ from alibert_fairseq.tasks.tokenizer_identity import (
     check_data_bin,
     different_tokenizer,
     digests,
+    manifest_digests,
     refuse_another_than_the_first,
 )
 from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
@@ -251,8 +252,8 @@ class PretrainingTask(FairseqTask):
         return self.cfg.tokens_per_sample
 
     def state_dict(self):
-        """What the checkpoint holds of the task: the SHA-256 of dict.txt and tokenizer.json."""
-        return {"tokenizer": self.tokenizer_digests}
+        """What the checkpoint holds of the task: the SHA-256 of dict.txt and tokenizer.json, and of the data-bins."""
+        return {"tokenizer": self.tokenizer_digests, "data": manifest_digests(self.cfg.data)}
 
     def load_state_dict(self, state_dict):
         """Raise InputError for a checkpoint of another tokenizer, even if both have the same number of subwords."""
