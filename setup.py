@@ -127,7 +127,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "downstream": ["experiment/templates/*.md", "protocols/*.yaml", "report/*.yaml"],
-        "alibert_fairseq": ["hf/*.md"],
+        "alibert_fairseq": ["audit/*.yaml", "hf/*.md"],
         "alibert_common": ["report/*.html"],
         "preprocess": ["pseudonymisation/lists/*.txt"],
     },

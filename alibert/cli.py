@@ -44,6 +44,9 @@ VERBS = {
     "launch": Verb(
         "alibert_fairseq.launch", "run a pretraining recipe on this machine or on Slurm; `launch status` lists the jobs"
     ),
+    "audit": Verb("alibert_fairseq.audit.command", "measure what can be extracted from a pretrained model: one page"),
+    "lineage": Verb("alibert_fairseq.lineage.find", "find the first update that saw a document or a patient"),
+    "retrain": Verb("alibert_fairseq.lineage.retrain", "train again without some documents or patients"),
     "export": Verb("alibert_fairseq.hf.export", "convert a checkpoint to a Hugging Face folder"),
     "load": Verb("alibert_fairseq.hf.load", "convert a Hugging Face folder to a checkpoint, for continual pretraining"),
     "continue": Verb("alibert.continuations", "continue a published model in several ways, compared on dev"),

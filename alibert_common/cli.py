@@ -56,6 +56,14 @@ def at_least(smallest: int) -> Callable[[str], int]:
     return integer
 
 
+def whole_numbers(argument: str) -> tuple[int, ...]:
+    """Read an argument: whole numbers above 0 with commas between them, each once."""
+    numbers = tuple(int(part) for part in argument.split(","))
+    if min(numbers) < 1 or len(set(numbers)) < len(numbers):
+        raise argparse.ArgumentTypeError(f"'{argument}': give numbers above 0, each once, as 1,4,16")
+    return numbers
+
+
 def share_or_one(argument: str) -> float:
     """Read an argument: a number from 0 to 1."""
     if not 0 <= (value := float(argument)) <= 1:

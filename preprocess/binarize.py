@@ -18,13 +18,14 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from alibert_common.cli import OptionParser, at_least, command_parser
+from alibert_common.cli import OptionParser, at_least, command_parser, whole_numbers
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.executors.base import ALONE, Engine, add_engine_options, engine_of
 from alibert_common.files import read_json
-from alibert_common.output_dir import resumable_directory
+from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
 from preprocess.anonymity.build import AnonymityRule, Vocabulary, make_anonymous
+from preprocess.canaries.canaries import COPIES, SOURCE, CanaryRule, documents_of, plan_canaries, write_canaries
 from preprocess.databin.build import (
     check_enough,
     data_bin_paths,
@@ -35,6 +36,8 @@ from preprocess.databin.build import (
 )
 from preprocess.databin.encoded_shards import is_trained_on, text_files
 from preprocess.databin.encoder_pool import Encoding, encoder_of
+from preprocess.documents.document import SHARD_SUFFIX
+from preprocess.documents.shards import written_shard
 from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID, is_mix, read_corpora
 from preprocess.pseudonymisation.warning import identifier_warning
@@ -46,14 +49,15 @@ STAGE = Stage("binarize", VERSION, ("numpy", "sacremoses", "tokenizers", "zstand
 def binarize(
     tokenizer: Path, splits: dict[str, list[Path]], output: Path, engine: Engine = ALONE,
     weights: dict[str, float] | None = None, data_bins: int = 1, mix: Path | None = None,
-    anonymity: AnonymityRule | None = None,
+    canaries: CanaryRule | None = None, anonymity: AnonymityRule | None = None,
 ) -> dict:  # fmt: skip
     """Write the data-bin `output`, or `output`/1, `output`/2, ...; returns the manifest.
 
     `splits` maps "train", "valid", ... to documents, "train", "train1", ... being the corpora of a mix, whose `weights`
     mix.json says to training. With `data_bins` their documents are dealt out to so many data-bins. The other splits
     are alike in all of them. `mix` is the directory that `splits_of_mix` found them in: they are the same as before as
-    long as it is. `anonymity` says which tokens a training may learn; without it, all.
+    long as it is. `canaries` are planted as one more corpus of weight 1. `anonymity` says which tokens a training may
+    learn; without it, all.
     Raises InputError for unreadable input, for a tokenizer that does not fit its dict.txt, for a corpus of fewer
     documents than `data_bins`, and for an `output` that holds foreign files.
     """
@@ -68,17 +72,25 @@ def binarize(
         "tokenizer": digests,
         "inputs": identity([mix]) if mix else {split: identity(paths) for split, paths in splits.items()},
     }
+    if canaries:
+        key["settings"] |= {"canaries": asdict(canaries)}  # type: ignore[operator]
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
             check_enough(splits, data_bins)
             if warning := identifier_warning(splits.values()):
                 print(f"warning: {warning}", file=sys.stderr)
+            if canaries:
+                splits, weights = with_canaries(work, splits, weights, canaries)
             files = text_files(splits, engine)
             encoding = replace(encoding, tokenizer=keep_tokenizer(work, tokenizer, digests))
             made = make_data_bins(work, files, encoding, data_bins, weights, engine)
             work.manifest = {"tokenizer": digests} | made
+            places = data_bin_paths(work.directory, data_bins)
+            if canaries:
+                for place in places:
+                    write_canaries(place, canaries)
             if anonymity:
-                places, trained = data_bin_paths(work.directory, data_bins), list(filter(is_trained_on, splits))
+                trained = list(filter(is_trained_on, splits))
                 counted = _described(anonymity, tokenizer)["counted_pieces"]
                 work.manifest["anonymity"] = make_anonymous(work, places, trained, anonymity, counted, engine)
     return read_json(output / MANIFEST)
@@ -105,6 +117,18 @@ def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, flo
     return splits, None if plain else {corpus.name: corpus.weight for corpus in corpora}
 
 
+def with_canaries(
+    work: Work, splits: dict[str, list[Path]], weights: dict[str, float] | None, canaries: CanaryRule
+) -> tuple[dict[str, list[Path]], dict[str, float]]:
+    """The splits and weights with one more corpus, so that training puts the canaries between all other documents."""
+    trained_on = [split for split in splits if is_trained_on(split)]
+    file = work.copies / f"{SOURCE}{SHARD_SUFFIX}"
+    with written_shard(file) as shard:
+        for document in documents_of(plan_canaries(canaries)):
+            shard.write(document)
+    return splits | {split_name(len(trained_on)): [file]}, (weights or {"text": 1.0}) | {SOURCE: 1.0}
+
+
 def command_line() -> OptionParser:
     """The options of the command."""
     parser = command_parser("preprocess.binarize", __doc__)
@@ -117,6 +141,11 @@ def command_line() -> OptionParser:
     add("--output", required=True, type=Path, help="folder of the data-bin to write")
     number = "number of data-bins that share the training documents, one per epoch (default: 1)"
     add("--data-bins", type=at_least(1), default=1, metavar="N", help=number)
+    canaries = "number of invented secrets for each number of copies, for `alibert audit` (default: 0)"
+    add("--canaries", type=at_least(0), default=0, metavar="N", help=canaries)
+    copies = f"numbers of copies of a canary (default: {','.join(map(str, COPIES))})"
+    add("--canary-copies", type=whole_numbers, default=COPIES, metavar="N,N", help=copies)
+    add("--seed", type=at_least(0), default=1, help="random seed of the canaries (default: 1)")
     help_patients = "number of patients who must have a word, and neighbouring words, to be learned (default: no count)"
     add("--min-patients", type=at_least(2), metavar="K", help=help_patients)
     help_words = "largest number of neighbouring words that --min-patients counts together (default: 3)"
@@ -129,9 +158,11 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     splits, weights = _splits(options)
     engine, data_bins = engine_of(options), options.data_bins
+    canaries = CanaryRule(options.canaries, options.canary_copies, options.seed) if options.canaries else None
     manifest = binarize(
-        options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix, _anonymity(options)
-    )
+        options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix, canaries,
+        _anonymity(options),
+    )  # fmt: skip
     for line in described(manifest):
         print(line)
     print(f"{'output':>8}  {options.output}")

@@ -78,10 +78,15 @@ class Picture(NamedTuple):
 
 @dataclass
 class Section:
-    """A heading and the blocks below it; a string is a paragraph."""
+    """A heading and the blocks below it; a string is a paragraph.
+
+    A whole report also has a language, and a table of contents or none.
+    """
 
     title: str
     blocks: Sequence["Block"] = ()
+    language: str = "en"
+    contents: bool = True
 
 
 Block: TypeAlias = str | Code | Table | Picture | Section

@@ -12,6 +12,7 @@ from alibert_common.errors import InputError
 from alibert_fairseq.data.dictionary import mask_id
 from alibert_fairseq.data.lines import Sized, tokens_between
 from alibert_fairseq.data.mixed_lines import Mix, MixedLines
+from alibert_fairseq.data.token_view import Readings, viewed
 from preprocess.databin.fairseq_writer import check_split
 from preprocess.mixing.mix_file import split_name
 
@@ -21,10 +22,10 @@ BREAK_MODES = ("none", "complete", "complete_doc")
 
 def load_blocks(
     data: str, split: str, epoch: int, dictionary, tokens_per_sample: int, break_mode: str, combine: bool,
-    mix: Mix | None = None,
+    mix: Mix | None = None, readings: Readings | None = None,
 ):  # fmt: skip
     """Load one split and cut it into blocks; errors as in load_lines."""
-    lines = load_lines(data, split, epoch, dictionary, combine, mix)
+    lines = load_lines(data, split, epoch, dictionary, combine, mix, readings)
     room = tokens_per_sample - 1  # one less for <s>
     if room < 1:
         raise InputError(f"--tokens-per-sample {tokens_per_sample}: no room for a token beside <s>; give at least 2.")
@@ -40,22 +41,26 @@ def load_blocks(
     return PrependTokenDataset(blocks, dictionary.bos())
 
 
-def load_lines(data: str, split: str, epoch: int, dictionary, combine: bool, mix: Mix | None = None):
+def load_lines(
+    data: str, split: str, epoch: int, dictionary, combine: bool, mix: Mix | None = None,
+    readings: Readings | None = None,
+):  # fmt: skip
     """Load the lines of one split. `data` may name several data-bins, `a:b:c`, one used per epoch.
 
-    With a mix, the split is one epoch of its corpora. Raises InputError for a missing or truncated split, one whose ids
-    go beyond the dictionary, and a split that belongs to no corpus of the mix.
+    With a mix, the split is one epoch of its corpora. Tokens are read as `readings` say. Raises InputError for a
+    missing or truncated split, one whose ids go beyond the dictionary, and a split that is in no corpus of the mix.
     """
     path = split_path(data, split, epoch)
     if mix is None:
-        return _load(path, dictionary, combine)
+        return _load(path, dictionary, combine, readings)
     *corpora, other = [split_path(data, split_name(number), epoch) for number in range(len(mix.weights) + 1)]
     if os.path.isfile(f"{other}.idx"):
         raise InputError(f"{other}.idx: belongs to no corpus of mix.json; make the data-bin again.")
-    return MixedLines([_load(corpus, dictionary, False) for corpus in corpora], mix, epoch, dictionary.eos(), path)
+    loaded = [_load(corpus, dictionary, False, readings) for corpus in corpora]
+    return MixedLines(loaded, mix, epoch, dictionary.eos(), path)
 
 
-def _load(path: str, dictionary, combine: bool):
+def _load(path: str, dictionary, combine: bool, readings: Readings | None):
     """Load lines. A spread of them is looked at: an id that dict.txt has not shows a data-bin of another one."""
     check_split(Path(path))
     lines = data_utils.load_indexed_dataset(path, dictionary, combine=combine)
@@ -67,7 +72,7 @@ def _load(path: str, dictionary, combine: bool):
                 f"{path}.bin, line {index + 1}: token id {int(lines[index].max())} is not in dict.txt "
                 f"({entries} entries); binarize the text again with the tokenizer of this dict.txt."
             )
-    return lines
+    return viewed(lines, path, readings) if readings else lines
 
 
 def split_path(data: str, split: str, epoch: int) -> str:

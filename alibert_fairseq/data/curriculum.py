@@ -94,7 +94,7 @@ def causal(batch: dict, pad: int, begin: int) -> dict:
     inputs, target = batch["net_input"], batch["target"]
     tokens = target.where(target.ne(pad), inputs["src_tokens"])
     following = torch.full_like(tokens, pad)
-    following[:, :-1] = tokens[:, 1:].masked_fill(tokens[:, 1:] == begin, pad)
+    following[:, :-1] = tokens[:, 1:].masked_fill((tokens[:, 1:] == begin) | (tokens[:, :-1] == pad), pad)
     if "sequences" in inputs:
         numbers = inputs["sequences"]
         following[:, :-1].masked_fill_(numbers[:, 1:] != numbers[:, :-1], pad)

@@ -14,10 +14,14 @@ from preprocess.tokenizer.word_starts import Words, words_of
 
 
 def select_units(
-    candidates: np.ndarray, starts: np.ndarray | None, rule: MaskingRule, generator: np.random.Generator
-) -> MaskedPositions:
-    """Select the positions to predict in the rule's units; `starts` is needed for all units but tokens."""
-    number = rule.number_to_mask(len(candidates))
+    candidates: np.ndarray, starts: np.ndarray | None, rule: MaskingRule, generator: np.random.Generator,
+    length: int | None = None,
+) -> MaskedPositions:  # fmt: skip
+    """Select the positions to predict in the rule's units; `starts` is needed for all units but tokens.
+
+    length: tokens of the sequence without those of documents that were taken out (default: T).
+    """
+    number = rule.number_to_mask(len(candidates) if length is None else length)
     if starts is None or rule.unit == "token":
         return select_tokens(candidates, number, generator)
     words = words_of(candidates, starts)

@@ -38,7 +38,8 @@ class MaskedDataset(Sized, FairseqDataset):
         original = self.sequences[index].numpy()  # (T,)
         generator = generator_for(self.seed, 0 if self.fixed_masks else self.epoch, int(index))
         starts = None if self.starts is None else self.starts[original]
-        masked = select_units(self.maskable[original], starts, self.rule, generator)
+        length = np.count_nonzero(original != self.pad)  # a document that was taken out of the text is padding
+        masked = select_units(self.maskable[original], starts, self.rule, generator, length)
         corrupted = corrupt(original, masked, self.rule, self.mask, self.random_ids, generator)
         target = np.full_like(original, self.pad)
         target[masked.positions] = original[masked.positions]

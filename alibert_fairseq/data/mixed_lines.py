@@ -21,6 +21,7 @@ from torch import Tensor
 
 from alibert_common.errors import InputError
 from alibert_fairseq.data.lines import Sized, part_of, tokens_between
+from preprocess.databin.split_reader import documents_in
 from preprocess.mixing.mix_file import Use, copies, describe, order_of_use
 
 logger = logging.getLogger(__name__)
@@ -92,12 +93,6 @@ class MixedLines(Sized, FairseqDataset):
 
     def __getitem__(self, index):
         return self.between(index, index)
-
-
-def documents_in(sizes: np.ndarray) -> np.ndarray:
-    """(documents, 2) int64: first line and the line after the last; lines of at most one token stand between them."""
-    text = np.concatenate(([False], sizes > 1, [False]))
-    return np.flatnonzero(text[1:] != text[:-1]).reshape(-1, 2)
 
 
 def _refuse_without_documents(name: str, corpus: str, weight: float, count: np.ndarray) -> None:

@@ -10,8 +10,10 @@ from fairseq.distributed.utils import get_global_rank
 from alibert_common.errors import InputError
 from alibert_fairseq.data.blocks import LongLinesCut, load_lines, split_path, spread
 from alibert_fairseq.data.lines import Sized
-from alibert_fairseq.data.mixed_lines import Mix, documents_in
+from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.pairing import FOLLOWS, OTHERWISE, UNLABELLED, Lines, PairRule, Plan, plan_pairs
+from alibert_fairseq.data.token_view import Readings
+from preprocess.databin.split_reader import documents_in
 
 logger = logging.getLogger(__name__)
 
@@ -22,16 +24,17 @@ REMEDY = "binarize the text again, a sentence a line and an empty line between d
 
 def load_pairs(
     data: str, split: str, epoch: int, dictionary, rule: PairRule, seed: int, fixed: bool, combine: bool,
-    mix: Mix | None = None,
+    mix: Mix | None = None, readings: Readings | None = None,
 ):  # fmt: skip
     """Load one split as pairs; raises InputError as load_lines does, and for text that makes no pairs.
 
     Every line must end in </s>; one that is </s> alone ends a document: what fairseq-preprocess makes of text.
     """
-    lines = load_lines(data, split, epoch, dictionary, combine, mix)
+    lines = load_lines(data, split, epoch, dictionary, combine, mix, readings)
     path = split_path(data, split, epoch)
-    for index in spread(lines):
-        if not len(lines[index]) or int(lines[index][-1]) != dictionary.eos():
+    ends = (dictionary.eos(), dictionary.pad())  # padding: a document that was taken out
+    for index in spread(lines) if readings is None else ():
+        if not len(lines[index]) or int(lines[index][-1]) not in ends:
             place = f"line {index + 1}" + " of the mix" * (mix is not None)
             raise InputError(f"{path}.bin, {place}: does not end in {dictionary.eos_word}; {REMEDY}.")
     return SegmentPairs(lines, dictionary, rule, seed, epoch, fixed, path)

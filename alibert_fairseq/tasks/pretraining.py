@@ -21,12 +21,14 @@ from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.packed import Packed
 from alibert_fairseq.data.pairing import PairRule
 from alibert_fairseq.data.segment_pairs import load_pairs
+from alibert_fairseq.data.token_view import Readings
 from alibert_fairseq.data.word_starts import word_starts
 from alibert_fairseq.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE, OptionalFloat, option
 from alibert_fairseq.tasks.tokenizer_identity import (
     check_data_bin,
     different_tokenizer,
     digests,
+    manifest_digests,
     refuse_another_than_the_first,
 )
 from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
@@ -86,6 +88,7 @@ class PretrainingTask(FairseqTask):
         self.random_ids = subword_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
         self.position: float | None = None  # of the run, in updates; the trainer sets it
+        self.readings: Readings | None = None  # of the data-bin's tokens, where they are read as other numbers
         self.curriculum = self._curriculum()
 
     @classmethod
@@ -219,7 +222,9 @@ class PretrainingTask(FairseqTask):
         cfg, pairs, mix = self.cfg, self.pair_rule(), None if fixed else self._mix(split, epoch)
         if pairs is None:
             mode = str(cfg.sample_break_mode)
-            blocks = load_blocks(cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, mode, combine, mix)
+            blocks = load_blocks(
+                cfg.data, split, epoch, self.dictionary, cfg.tokens_per_sample, mode, combine, mix, self.readings
+            )
             if not self.packs:
                 return blocks
             if mode == "none":
@@ -227,7 +232,7 @@ class PretrainingTask(FairseqTask):
             return Packed(blocks, cfg.tokens_per_sample, cfg.seed, epoch, fixed)
         if str(cfg.sample_break_mode) != "none":
             raise InputError("--sample-break-mode is for blocks, and pairs never cross documents; leave it out.")
-        return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine, mix)
+        return load_pairs(cfg.data, split, epoch, self.dictionary, pairs, cfg.seed, fixed, combine, mix, self.readings)
 
     def _mix(self, split: str, epoch: int) -> Mix | None:
         """How the corpora of this epoch's data-bin are mixed; None without mix.json. All data-bins are looked at."""
@@ -247,8 +252,8 @@ class PretrainingTask(FairseqTask):
         return self.cfg.tokens_per_sample
 
     def state_dict(self):
-        """What the checkpoint holds of the task: the SHA-256 of dict.txt and tokenizer.json."""
-        return {"tokenizer": self.tokenizer_digests}
+        """What the checkpoint holds of the task: the SHA-256 of dict.txt and tokenizer.json, and of the data-bins."""
+        return {"tokenizer": self.tokenizer_digests, "data": manifest_digests(self.cfg.data)}
 
     def load_state_dict(self, state_dict):
         """Raise InputError for a checkpoint of another tokenizer, even if both have the same number of subwords."""

@@ -1,4 +1,4 @@
-"""Checks that data-bins, checkpoints and processes have the same tokenizer.
+"""Checks that data-bins, checkpoints and processes have the same tokenizer, and which data-bins a run has read.
 
 A model cannot tell two vocabularies of one size apart.
 """
@@ -10,8 +10,10 @@ import os
 from pathlib import Path
 
 import torch
+from fairseq import utils
 
 from alibert_common.errors import InputError
+from alibert_common.provenance import MANIFEST
 from fairseq_compat.processes.store import store_of_processes
 from preprocess.tokenizer.load import load_tokenizer
 
@@ -23,6 +25,12 @@ def digests(directory: str) -> dict[str, str]:
     """SHA-256 of those of FILES_OF_IDS that the directory has."""
     files = {name: Path(directory, name) for name in FILES_OF_IDS}
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file.is_file()}
+
+
+def manifest_digests(data: str) -> list[str]:
+    """SHA-256 of the manifest of each data-bin, which tells its text; "" where fairseq-preprocess made it."""
+    manifests = [Path(path, MANIFEST) for path in utils.split_paths(data)]
+    return [hashlib.sha256(one.read_bytes()).hexdigest() if one.is_file() else "" for one in manifests]
 
 
 def different_tokenizer(task_state: dict, here: dict[str, str]) -> str | None:

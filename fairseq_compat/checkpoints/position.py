@@ -87,6 +87,12 @@ def refuse_another_effective_batch(state: dict, cfg) -> None:
     )
 
 
+def batches_per_step(cfg, epoch: int) -> int:
+    """The batches that all processes read for an update of the epoch."""
+    processes, frequency = _shape(cfg, epoch)
+    return processes * frequency
+
+
 def _shape(cfg, epoch: int) -> tuple[int, int]:
     """(processes, batches of each in an update of the epoch)."""
     frequencies = cfg.optimization.update_freq

@@ -87,12 +87,13 @@ def check_split(prefix: Path) -> None:
     for path in (index, data):
         if not path.is_file():
             raise InputError(f"{path}: no such file; {REMEDY}.")
-    dtype, items = _read_header(index)
+    dtype, items = read_header(index)
     _refuse_size(index, HEADER.size + items * BYTES_PER_ITEM, "its header")
     _refuse_size(data, _end_of_data(index, dtype, items), "its index")
 
 
-def _read_header(index: Path) -> tuple[np.dtype, int]:
+def read_header(index: Path) -> tuple[np.dtype, int]:
+    """The type of the ids and the number of items. Raises InputError for another file."""
     with open(index, "rb") as handle:
         header = handle.read(HEADER.size)
     if len(header) < HEADER.size:

@@ -1,0 +1,111 @@
+"""What can be extracted from a pretrained model: canaries, membership, masked names, subwords, as one page.
+
+    alibert audit checkpoints --output audit
+
+The first call trains the reference model, with the recipe of the run on half of its documents. `--prepare` writes its
+data only, for a training elsewhere. The output holds audit.json and the page in English and in French. If interrupted,
+run the same command to resume.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+from fairseq import utils
+
+from alibert_common.cli import at_least, command_parser
+from alibert_common.errors import InputError, exit_with_sentence
+from alibert_common.files import write_json
+from alibert_common.output_dir import Work, resumable_directory
+from alibert_common.provenance import Stage, identity
+from alibert_fairseq.audit import reference
+from alibert_fairseq.audit.figures import cost_of, figures_of
+from alibert_fairseq.audit.measures import Measure, Subject
+from alibert_fairseq.audit.page import write_pages
+from alibert_fairseq.audit.texts import Data, choose, read_data
+from alibert_fairseq.callbacks.metrics_log import LOG
+from alibert_fairseq.data.dictionary import load_dictionary
+from alibert_fairseq.lineage.again import CHECKPOINTS
+from alibert_fairseq.lineage.run import Run, read_run
+
+STAGE = Stage("audit", 1, ("numpy", "torch", "tokenizers"))
+FIGURES = "audit.json"
+DOCUMENTS = 2000  # on each side: the interval of an AUC of 0.5 is then 0.04 wide
+
+
+def audit(subject: Subject, data_bins: list[Path], output: Path) -> None:
+    """Write audit.json and the pages to `output`."""
+    checkpoints = [*subject.run.checkpoints.values(), subject.checkpoints["reference"]]
+    key = {
+        "settings": {"documents": len(subject.texts), "seed": subject.seed},
+        "inputs": identity([*data_bins, *checkpoints]),
+    }
+    with resumable_directory(output, STAGE, key) as work:
+        if work is not None:
+            _measure(Measure(subject, work.scratch / "steps"), work)
+
+
+def _measure(measure: Measure, work: Work) -> None:
+    measured, began = measure.run(), time.monotonic()
+    figures = figures_of(measure)
+    figures["cost"] = cost_of(measure, measured + time.monotonic() - began)
+    write_json(work.directory / FIGURES, figures)
+    write_pages(figures, work.directory)
+
+
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
+    parser = command_parser("alibert_fairseq.audit.command", __doc__)
+    add = parser.add_argument
+    add("checkpoints", type=Path, metavar="SAVE_DIR", help="checkpoints and metrics.jsonl of your own training")
+    add("--output", type=Path, required=True, help="the directory to write")
+    add("--reference", type=Path, help="the directory of the reference model (default: OUTPUT-reference)")
+    add("--data", help="place of the data-bin (default: the one in the checkpoint)")
+    most = f"largest number of documents to test on each side (default: {DOCUMENTS:,})"
+    add("--documents", type=at_least(1), default=DOCUMENTS, metavar="N", help=most)
+    add("--seed", type=at_least(0), default=1, help="random seed of what is drawn (default: 1)")
+    add(
+        "--prepare",
+        action="store_true",
+        help="data of the reference only, for a launch elsewhere (default: train here)",
+    )
+    return parser
+
+
+def main() -> None:
+    """Command line."""
+    options = command_line().parse_args()
+    run = read_run(options.checkpoints, options.data)
+    run.task()  # refuses another data-bin
+    data_bins = [Path(path) for path in utils.split_paths(run.cfg.task.data)]
+    data, begin = read_data(data_bins), load_dictionary(data_bins[0]).bos()
+    texts = choose(data, options.documents, run.cfg.task.tokens_per_sample, begin, options.seed)
+    folder = options.reference or options.output.with_name(f"{options.output.name}-reference")
+    trained = reference.last_checkpoint(folder, len(run.updates))
+    if trained is None:
+        trained = _trained(run, data, data_bins, folder, options.prepare)
+    if trained is not None:
+        checkpoints = {"audited": run.checkpoints[max(run.checkpoints)], "reference": trained}
+        audit(Subject(run, data_bins[0], data, checkpoints, texts, options.seed), data_bins, options.output)
+        print(f"wrote {options.output}: {FIGURES}, audit.en.html, audit.fr.html")
+
+
+def _trained(run: Run, data: Data, data_bins: list[Path], folder: Path, only_prepare: bool) -> Path | None:
+    """Train the reference; None where it is to be trained elsewhere."""
+    processes = run.cfg.distributed_training.distributed_world_size
+    place = reference.prepare(data, data_bins, folder)
+    if only_prepare or processes > 1:
+        print(
+            f"Give the recipe of the training DATA_BIN={place} and SAVE_DIR={(folder / CHECKPOINTS).absolute()}, with "
+            f"its options and {processes} process{'es' * (processes > 1)}, and then this command again."
+        )
+        return None
+    reference.train_reference(run, place, folder)
+    found = reference.last_checkpoint(folder, len(run.updates))
+    if found is None:
+        raise InputError(f"{folder / CHECKPOINTS / LOG}: the reference was stopped; give the same command again.")
+    return found
+
+
+if __name__ == "__main__":
+    exit_with_sentence(main)

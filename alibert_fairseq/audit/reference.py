@@ -1,0 +1,38 @@
+"""The reference model: the same recipe, trained on the first half of the patients."""
+
+from pathlib import Path
+
+from alibert_common.output_dir import resumable_directory
+from alibert_common.provenance import MANIFEST, Stage, identity
+from alibert_fairseq.audit.texts import Data, of_reference
+from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, train
+from alibert_fairseq.lineage.run import Run, checkpoints_in
+from preprocess.databin.subset import write_subset
+
+STAGE = Stage("audit reference", 1)
+
+
+def last_checkpoint(folder: Path, updates: int) -> Path | None:
+    """The checkpoint of a reference that is trained as long as the run, None if there is none yet."""
+    checkpoints = checkpoints_in(folder / CHECKPOINTS) if folder.is_dir() else {}
+    return checkpoints[max(checkpoints)] if checkpoints and max(checkpoints) >= updates else None
+
+
+def prepare(data: Data, data_bins: list[Path], folder: Path) -> str:
+    """Write the data-bins of the reference, unless they are there; returns what fairseq-train reads."""
+    places = list[Path]()
+    for number, data_bin in enumerate(data_bins, 1):
+        place = folder / DATA_BIN if len(data_bins) == 1 else folder / DATA_BIN / str(number)
+        kept = {
+            split.prefix.name: of_reference(split.patients) for split in data.train if split.prefix.parent == data_bin
+        }
+        with resumable_directory(place, STAGE, {"settings": "first half", "inputs": identity([data_bin])}) as work:
+            if work is not None:
+                write_subset(data_bin, work.directory, kept, left_out=(MANIFEST,))
+        places.append(place.absolute())
+    return ":".join(map(str, places))
+
+
+def train_reference(run: Run, data: str, folder: Path) -> None:
+    """Train it in this process, as the run was trained; resumes."""
+    train(run, data, (folder / CHECKPOINTS).absolute())

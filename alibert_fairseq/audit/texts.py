@@ -1,0 +1,138 @@
+"""The documents whose membership is tested: members, which the reference has not read, and held-out ones.
+
+Patients are divided in two halves by their key. The reference trains on the first half, so the second half is known to
+the audited model alone. Documents to validate on are known to neither.
+Shapes: D documents of a split, T tokens of a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from alibert_common.errors import InputError
+from alibert_fairseq.lineage.documents import train_prefixes
+from preprocess.canaries.canaries import SOURCE
+from preprocess.databin.document_records import read_records
+from preprocess.databin.split_reader import document_places, token_ids
+from preprocess.documents.patients import PatientTally
+from preprocess.mixing.reader import VALID
+
+LEAST_MEMBERS, LEAST_HELD_OUT = 100, 20
+ROWS = 8  # of a long document at most, spread evenly
+
+
+@dataclass(frozen=True)
+class Split:
+    """The documents of a split: where they lie, their patients, and which are canaries."""
+
+    prefix: Path
+    places: np.ndarray  # (D, 2)
+    patients: np.ndarray  # (D,) uint64
+    canaries: np.ndarray  # (D,) bool
+
+
+@dataclass(frozen=True)
+class Text:
+    """A document to test."""
+
+    patient: int
+    member: bool
+    rows: list[np.ndarray]  # (T,) ids each, <s> first
+
+
+@dataclass(frozen=True)
+class Data:
+    """The documents of data-bins. `unnamed` of them count as patients of their own."""
+
+    train: list[Split]
+    valid: list[Split]
+    unnamed: int
+    sources: dict[str, int]  # documents of each, training and validation text together
+
+    def patients(self) -> int:
+        """How many patients the training text has, without those of canaries."""
+        return len(np.unique(np.concatenate([split.patients[~split.canaries] for split in self.train])))
+
+    def documents(self) -> int:
+        """How many training documents there are, without canaries."""
+        return sum(int((~split.canaries).sum()) for split in self.train)
+
+
+def read_data(data_bins: Sequence[Path]) -> Data:
+    """The documents of data-bins. Raises InputError where some patients are missing, or no document is held out."""
+    tally = PatientTally()
+    train = [_read_split(prefix, tally) for data_bin in data_bins for prefix in train_prefixes(data_bin)]
+    if not Path(f"{data_bins[0] / VALID}.idx").exists():
+        raise InputError(
+            f"{data_bins[0]}: holds no validation text, so no document is held out; binarize with --valid."
+        )
+    valid = [_read_split(data_bins[0] / VALID, tally)]
+    tally.check(data_bins[0])
+    sources = {name: known.known + known.unknown for name, known in tally.sources.items() if name != SOURCE}
+    return Data(train, valid, tally.unknown, sources)
+
+
+def _read_split(prefix: Path, tally: PatientTally) -> Split:
+    keys, canaries = list[int](), list[bool]()
+    for record in read_records(prefix):
+        keys.append(tally.key(*record))
+        canaries.append(record.source == SOURCE)
+    places = document_places(prefix)
+    if len(places) != len(keys):
+        raise InputError(f"{prefix}: has {len(places):,} documents and {len(keys):,} records; make the data-bin again.")
+    return Split(prefix, places, np.array(keys, np.uint64), np.array(canaries, bool))
+
+
+def of_reference(patients: np.ndarray) -> np.ndarray:
+    """(D,) bool: the documents that the reference trains on; about half of the patients."""
+    return patients & np.uint64(1) == 0
+
+
+def choose(data: Data, most: int, length: int, begin: int, seed: int) -> list[Text]:
+    """At most `most` members and as many held-out documents, in rows of at most `length` tokens; begin: the id of <s>.
+
+    Patients who are on both sides are left out. Raises InputError where too few are left.
+    """
+    known, held_out = (np.concatenate([split.patients for split in side]) for side in (data.train, data.valid))
+    generator = np.random.default_rng((seed, 3))
+    sides = []
+    for splits, others, member in ((data.train, held_out, True), (data.valid, known, False)):
+        fitting = [
+            (split, int(number))
+            for split in splits
+            for number in np.flatnonzero(
+                ~split.canaries
+                & ~np.isin(split.patients, others)
+                & (~of_reference(split.patients) if member else np.ones(len(split.patients), bool))
+            )
+        ]
+        if len(fitting) > most:
+            fitting = [fitting[place] for place in np.sort(generator.choice(len(fitting), most, replace=False))]
+        sides.append([_text(split, number, member, length, begin) for split, number in fitting])
+    _check(data, len(sides[0]), len(sides[1]))
+    return sides[0] + sides[1]
+
+
+def _check(data: Data, members: int, held_out: int) -> None:
+    place = data.train[0].prefix.parent
+    if members < LEAST_MEMBERS:
+        raise InputError(
+            f"{place}: only {members:,} documents can be tested as members, half of the training text, and the audit "
+            f"needs {LEAST_MEMBERS}; train on more documents."
+        )
+    if held_out < LEAST_HELD_OUT:
+        raise InputError(
+            f"{place}: only {held_out:,} documents of other patients are held out, and the audit needs "
+            f"{LEAST_HELD_OUT}; give mix a larger --valid."
+        )
+
+
+def _text(split: Split, number: int, member: bool, length: int, begin: int) -> Text:
+    first, end = split.places[number].tolist()
+    starts = np.arange(first, end, length - 1)
+    starts = starts[np.unique(np.linspace(0, len(starts) - 1, num=min(ROWS, len(starts)), dtype=int))]
+    ids = token_ids(split.prefix)
+    rows = [np.concatenate(([begin], ids[start : min(start + length - 1, end)])).astype(np.int64) for start in starts]
+    return Text(int(split.patients[number]), member, rows)

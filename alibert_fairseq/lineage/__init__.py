@@ -1,0 +1,1 @@
+"""Which updates saw a document, and a training without it."""

@@ -1,0 +1,40 @@
+"""A data-bin with some of the documents of another one, written anew."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from preprocess.databin.document_records import read_records, records_path, written_lines
+from preprocess.databin.fairseq_writer import Writer
+from preprocess.databin.split_reader import documents_in, line_sizes, token_ids
+from preprocess.databin.taken_out import second_name
+from preprocess.tokenizer.special_tokens import read_layout
+
+
+def write_subset(data_bin: Path, output: Path, kept: Mapping[str, np.ndarray], left_out: tuple[str, ...] = ()) -> None:
+    """Write the data-bin to the folder `output` with the documents {split: (D,) bool}.
+
+    Other files have a second name there, but for those of the names in `left_out`.
+    """
+    end = read_layout(data_bin).end
+    for split, chosen in kept.items():
+        _write_split(data_bin / split, output / split, chosen, end)
+    for file in sorted(data_bin.iterdir()):
+        if file.is_file() and file.name not in left_out and file.name.partition(".")[0] not in kept:
+            second_name(file, output / file.name)
+
+
+def _write_split(prefix: Path, output: Path, chosen: np.ndarray, end: int) -> None:
+    sizes, ids = line_sizes(prefix), token_ids(prefix)
+    before = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    lines = documents_in(sizes)[chosen]
+    with Writer(output, ids.dtype) as writer:
+        for number, (first, last) in enumerate(lines.tolist()):
+            if number:
+                writer.add(np.array([end]), np.ones(1, np.int32))
+            writer.add(ids[before[first] : before[last]], sizes[first:last])
+    with written_lines(records_path(output)) as records:
+        for record, is_chosen in zip(read_records(prefix), chosen.tolist(), strict=True):
+            if is_chosen:
+                records.write(record.line + "\n")

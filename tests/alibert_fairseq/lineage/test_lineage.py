@@ -1,0 +1,136 @@
+"""The update that first saw a document, against what a training was given; a training without documents."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from forked import finish, run
+from mix_helpers import MixedText
+from same_training import differences
+from tiny_training import ENVIRONMENT, OPTIONS
+
+from alibert_fairseq.lineage.find import first_uses
+from alibert_fairseq.lineage.run import read_run
+from preprocess.databin.document_records import DocumentRecord, read_records, records_path, written_lines
+from preprocess.mixing.mix_file import split_name
+
+HELPERS = Path(__file__).parents[2] / "helpers"
+PLUGIN = str(Path(__file__).parents[3] / "alibert_fairseq")
+SAVES = [
+    "--save-interval-updates",
+    "7",
+    "--keep-interval-updates",
+    "-1",
+    "--no-epoch-checkpoints",
+    "--disable-validation",
+]
+FORMS = {
+    "mix": (["--update-freq", "2"], {"coeur": 12, "roman": 30}, {"coeur": 2.5, "roman": 0.5}, 1),
+    "rows": (["--sample-break-mode", "complete_doc", "--pack-sequences"], {"coeur": 40}, None, 2),
+    "pairs": (
+        ["--task", "segment_pairs", "--criterion", "segment_pairs", "--arch", "segment_bert_tiny", "--segments", "2"],
+        {"coeur": 40}, None, 1,
+    ),
+}  # fmt: skip
+
+
+def name_documents(text: MixedText, data_bin: int) -> dict[str, set[int]]:
+    """Write the records of a data-bin; returns {id: its tokens}."""
+    tokens = {}
+    for corpus, documents in enumerate([*text.corpora, text.valid]):
+        split = "valid" if corpus == len(text.corpora) else split_name(corpus)
+        with written_lines(records_path(text.directory / split)) as lines:
+            for number, document in enumerate(documents):
+                name = f"{data_bin}-{split}-{number}"
+                lines.write(DocumentRecord(name, split, f"p{number % 10}").line + "\n")
+                tokens[name] = {token for line in document for token in line}
+    return tokens
+
+
+class Trained:
+    """A recorded training of 30 updates on documents whose tokens tell them apart."""
+
+    def __init__(self, place: Path, form: str):
+        more, sizes, weights, data_bins = FORMS[form]
+        texts = [MixedText(place / f"bin{n}", sizes, weights, seed=1 + 50 * n) for n in range(data_bins)]
+        named = [name_documents(text, n) for n, text in enumerate(texts)]
+        self.tokens = {name: tokens for one in named for name, tokens in one.items()}
+        self.place, self.data = place, ":".join(str(text.directory) for text in texts)
+        # The second data-bin has the tokens of the first, so the update says which of them it is.
+        self.of_epoch = lambda epoch: set(named[(epoch - 1) % data_bins])
+        self.options = [*OPTIONS, "--user-dir", PLUGIN, "--max-update", "30", "--total-num-update", "30", *SAVES, *more]
+        command = [sys.executable, HELPERS / "recorded_training.py", place / "record", self.data]
+        command += ["--save-dir", place / "save", *self.options]
+        done = subprocess.run([*map(str, command)], env=ENVIRONMENT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        self.record = [json.loads(line) for line in (place / "record").read_text().splitlines()]
+
+    def first(self, name: str, epochs: dict[int, int]) -> int | None:
+        """The first update that was given a token of the document, by the record."""
+        own = (
+            line["update"]
+            for line in self.record
+            if self.tokens[name] & set(line["tokens"]) and name in self.of_epoch(epochs[line["update"]])
+        )
+        return next(own, None)
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def trained(request, tmp_path_factory):
+    return Trained(tmp_path_factory.mktemp(request.param), request.param)
+
+
+def test_the_named_update_is_the_first_that_was_given_the_document(trained):
+    found = read_run(trained.place / "save")
+    epochs = {update.number: update.epoch for update in found.updates}
+    uses = {use.name: use for use in first_uses(found, trained.tokens, [])}
+    assert len(found.updates) == 30 and max(epochs.values()) > 1
+    for name, use in uses.items():
+        assert use.update == trained.first(name, epochs), name
+        assert bool(use.in_validation) == ("valid" in name)
+        before = [made for made in (7, 14, 21, 28) if use.update and made < use.update]
+        assert use.checkpoint_updates == (max(before) if before else None)
+    assert len({use.update for use in uses.values()}) > 8
+
+
+def without(trained, names: list[str], output: Path, *options: str) -> tuple[int, str]:
+    """Retrain without the documents: exit code and output."""
+    (trained.place / "names").write_text("\n".join(names) + "\n")
+    command = [sys.executable, "-m", "alibert_fairseq.lineage.retrain", trained.place / "save", "--output", output]
+    return finish([*command, "--without", trained.place / "names", *options], cwd=trained.place, env=ENVIRONMENT)
+
+
+def chosen(trained) -> list[str]:
+    """Two documents that the checkpoint of update 7 has not seen, and one to validate on."""
+    uses = first_uses(read_run(trained.place / "save"), [name for name in trained.tokens if "valid" not in name], [])
+    late = [use.name for use in uses if use.update and use.update > 7]
+    return [*late[:2], "0-valid-3"]
+
+
+def test_a_training_without_documents_equals_one_that_never_had_them(trained, tmp_path):
+    names = chosen(trained)
+    status, output = without(trained, names, tmp_path / "again")
+    assert status == 0, output[-3000:]
+    assert "3 documents taken out." in output and "The training starts after update 7." in output
+    data = [tmp_path / "again/data-bin"]
+    if not (data[0] / "dict.txt").exists():
+        data = sorted(data[0].iterdir())
+    for number, data_bin in enumerate(data):
+        for file in data_bin.glob("*.bin"):
+            before = np.fromfile(trained.place / f"bin{number}" / file.name, np.uint16)
+            after = np.fromfile(file, np.uint16)
+            kept = [n for n, record in enumerate(read_records(file.with_suffix(""))) if record.id]
+            gone = [name for name in names if name.startswith(f"{number}-{file.stem}-")]
+            assert len(list(read_records(file.with_suffix("")))) == len(kept) + len(gone)
+            lost = set(before[after != before].tolist())
+            assert lost - {2} == set().union(*(trained.tokens[name] for name in gone)) and set(
+                after[after != before]
+            ) <= {1}
+    options = ["fairseq-train", ":".join(map(str, data)), "--save-dir", tmp_path / "never", *trained.options]
+    run(*options, cwd=tmp_path, env=ENVIRONMENT)
+    (only,) = (tmp_path / "never").glob("checkpoint_*_7.pt")  # that of before the start
+    only.unlink()
+    assert differences(tmp_path / "again/checkpoints", tmp_path / "never") == []
