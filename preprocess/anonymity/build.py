@@ -13,10 +13,11 @@ from alibert_common.files import write_json
 from alibert_common.output_dir import Work
 from preprocess.anonymity.common import CommonNgrams
 from preprocess.anonymity.counting import FindCommon, FindNgrams
-from preprocess.anonymity.marking import ENDING, JoinMarks, MarkPart, total
+from preprocess.anonymity.marking import JoinMarks, MarkPart, total
 from preprocess.anonymity.token_text import TokenText
 from preprocess.databin.document_records import ENDING as RECORDS
 from preprocess.databin.fairseq_writer import id_type
+from preprocess.databin.predictable import ENDING
 from preprocess.documents.patients import PatientTally
 from preprocess.tokenizer.piece_text import FILLER
 from preprocess.tokenizer.special_tokens import read_layout, read_symbols

@@ -1,22 +1,21 @@
-"""Which tokens a model may learn: `SPLIT.predictable` beside the .bin, a bit for each token, the first one highest.
+"""Which tokens a model may learn: `SPLIT.predictable` beside the .bin.
 
 A token is predictable when every n-gram of its line that holds it is common. The end of a line is as the word before
 it, and one between documents is predictable. Shapes: T tokens, W words of a part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from alibert_common.arrays import load, save
-from alibert_common.files import read_json, write_json, write_text, written_whole
+from alibert_common.files import read_json, write_json, write_text
 from preprocess.anonymity.common import CommonNgrams
 from preprocess.anonymity.ngrams import PartWords
 from preprocess.anonymity.token_text import Part, TokenText
-
-ENDING = ".predictable"
+from preprocess.databin.predictable import written_bits
 
 
 @dataclass
@@ -102,22 +101,11 @@ class JoinMarks:
         return self.folder / f"{split}.joined"
 
     def __call__(self, split: int) -> None:
-        prefix = self.mark.text.prefixes[split]
-        with written_whole(Path(f"{prefix}{ENDING}"), "wb") as file:
-            for block in self._whole_bytes(split):
-                file.write(np.packbits(block).tobytes())
+        with written_bits(self.mark.text.prefixes[split]) as file:
+            for part in self.mark.text.parts():
+                if part.split == split:
+                    file.add(load(self.mark.bits(part)))
         write_text(self.done(split), "")
-
-    def _whole_bytes(self, split: int) -> Iterator[np.ndarray]:
-        """The bits of the split in blocks of whole bytes, but for the last."""
-        left = np.empty(0, bool)
-        for part in self.mark.text.parts():
-            if part.split == split:
-                left = np.concatenate([left, load(self.mark.bits(part))])
-                whole = len(left) // 8 * 8
-                yield left[:whole]
-                left = left[whole:]
-        yield left
 
 
 def total(mark: MarkPart) -> Marked:

@@ -216,9 +216,9 @@ MUTATIONS = [
         "tests/alibert_fairseq/data/test_word_starts.py::test_special_tokens_are_found_wherever_they_stand",
     ),
     Mutation(
-        "a letter with an accent starts a word", "alibert_fairseq/data/word_starts.py",
-        "marked = np.array([dictionary[i].startswith(mark) for i",
-        "marked = np.array([dictionary[i].startswith(mark) or not dictionary[i].isascii() for i",
+        "a letter with an accent starts a word", "preprocess/tokenizer/word_starts.py",
+        "marked = np.array([symbol.startswith(mark) for symbol",
+        "marked = np.array([symbol.startswith(mark) or not symbol.isascii() for symbol",
         "tests/alibert_fairseq/data/test_word_starts.py::test_the_marks_decide_whatever_the_letters",
     ),
     Mutation(
