@@ -238,7 +238,7 @@ class PretrainingTask(FairseqTask):
 
     def _is_marked(self, split: str, epoch: int) -> bool:
         """Whether some tokens of a split may not be learned."""
-        return self.readings is not None and predictable_path(split_path(self.cfg.data, split, epoch)).is_file()
+        return predictable_path(split_path(self.cfg.data, split, epoch)).is_file()
 
     def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):
         cfg, pairs, mix = self.cfg, self.pair_rule(), None if fixed else self._mix(split, epoch)

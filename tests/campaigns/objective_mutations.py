@@ -39,17 +39,17 @@ MUTATIONS = [
         "Samples(uniforms, self.cfg.generator_temperature)", "Samples(uniforms, 1.0)", "tests/alibert_fairseq/models/test_electra.py",
     ),
     Mutation(
-        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original))",
-        "fake.ne(batch.flat(src_tokens)))", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
+        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original), predictable)",
+        "fake.ne(batch.flat(src_tokens)), predictable)", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
         "labels of all drawn positions, right guesses too", "alibert_fairseq/models/electra.py",
-        "fake.ne(original))", "fake.ne(fake).index_fill(0, batch.masked, True))",
+        "fake.ne(original), predictable)", "fake.ne(fake).index_fill(0, batch.masked, True), predictable)",
         "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
-        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original))",
-        "fake.eq(original))", ELECTRA,
+        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original), predictable)",
+        "fake.eq(original), predictable)", ELECTRA,
     ),
     Mutation(
         "samples scattered nowhere: the discriminator reads masks", "alibert_fairseq/models/electra.py",

@@ -21,7 +21,7 @@ PACKAGES = ("alibert", "alibert_common", "alibert_fairseq", "downstream", "fairs
 COMMANDS = (
     "preprocess.ingest", "preprocess.clean", "preprocess.pseudonymise",
     "preprocess.deduplicate", "preprocess.mix", "preprocess.train_tokenizer",
-    "preprocess.compare_tokenizers", "preprocess.binarize", "preprocess.corpus", "alibert_fairseq.launch",
+    "preprocess.compare_tokenizers", "preprocess.binarize", "preprocess.check_anonymity", "preprocess.corpus", "alibert_fairseq.launch",
     "alibert_fairseq.hf.export", "alibert_fairseq.hf.load", "downstream.finetune", "downstream.search",
     "downstream.evaluate", "downstream.report", "downstream.tag", "downstream.masked_words", "downstream.curves",
 )  # fmt: skip
