@@ -201,15 +201,18 @@ def _run(command: Sequence[str], variables: dict[str, str]) -> None:
 
 
 def export(
-    checkpoint: AnyPath, tokenizer: AnyPath, output: AnyPath, *, licence: str = "other", average: bool = False
-) -> Path:
+    checkpoint: AnyPath, tokenizer: AnyPath, output: AnyPath, *, licence: str = "other", average: bool = False,
+    audit: AnyPath | None = None,
+) -> Path:  # fmt: skip
     """Convert a checkpoint to a Hugging Face folder, if both compute the same logits. Returns the folder.
 
-    `average` takes the moving average of the weights, which `--store-ema` keeps, in place of the last ones.
+    `average` takes the moving average of the weights, which `--store-ema` keeps, in place of the last ones. `audit` is
+    audit.json of `alibert audit`, for the model card.
     """
     from alibert_fairseq.hf import export as stage
 
-    stage.export(Path(checkpoint), Path(tokenizer), Path(output), licence, average)
+    audited = Path(audit) if audit else None
+    stage.export(Path(checkpoint), Path(tokenizer), Path(output), licence, average, audited)
     return Path(output)
 
 

@@ -1,5 +1,6 @@
 """Files of text and JSON: read with one clear sentence on bad input, written whole or not at all."""
 
+import hashlib
 import json
 import os
 import secrets
@@ -51,6 +52,15 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
         return [path]
     files = (file for file in path.rglob("*") if file.suffix in suffixes)
     return sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file of any size, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stored:
+        while block := stored.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 @contextmanager

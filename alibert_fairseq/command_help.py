@@ -7,6 +7,9 @@ from importlib import import_module
 HELP = ("-h", "--help")
 # What a user types after `python -m`, and the MODULE:FUNCTION of its parser.
 PARSERS = {
+    "alibert_fairseq.audit.command": "alibert_fairseq.audit.options:audit_parser",
+    "alibert_fairseq.lineage.find": "alibert_fairseq.lineage.options:lineage_parser",
+    "alibert_fairseq.lineage.retrain": "alibert_fairseq.lineage.options:retrain_parser",
     "alibert_fairseq.launch": "alibert_fairseq.launch.options:parser",
     "alibert_fairseq.launch status": "alibert_fairseq.launch.status:parser",
     "alibert_fairseq.hf.export": "alibert_fairseq.hf.options:export_parser",

@@ -1,19 +1,10 @@
-"""What can be extracted from a pretrained model: canaries, membership, masked names, subwords, as one page.
+"""`alibert audit`: the reference model, the measurements and the page."""
 
-    alibert audit checkpoints --output audit
-
-The first call trains the reference model, with the recipe of the run on half of its documents. `--prepare` writes its
-data only, for a training elsewhere. The output holds audit.json and the page in English and in French. If interrupted,
-run the same command to resume.
-"""
-
-import argparse
 import time
 from pathlib import Path
 
 from fairseq import utils
 
-from alibert_common.cli import at_least, command_parser
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json
 from alibert_common.output_dir import Work, resumable_directory
@@ -21,6 +12,7 @@ from alibert_common.provenance import Stage, identity
 from alibert_fairseq.audit import reference
 from alibert_fairseq.audit.figures import cost_of, figures_of
 from alibert_fairseq.audit.measures import Measure, Subject
+from alibert_fairseq.audit.options import audit_parser
 from alibert_fairseq.audit.page import write_pages
 from alibert_fairseq.audit.texts import Data, choose, read_data
 from alibert_fairseq.callbacks.metrics_log import LOG
@@ -30,7 +22,6 @@ from alibert_fairseq.lineage.run import Run, read_run
 
 STAGE = Stage("audit", 1, ("numpy", "torch", "tokenizers"))
 FIGURES = "audit.json"
-DOCUMENTS = 2000  # on each side: the interval of an AUC of 0.5 is then 0.04 wide
 
 
 def audit(subject: Subject, data_bins: list[Path], output: Path) -> None:
@@ -53,28 +44,9 @@ def _measure(measure: Measure, work: Work) -> None:
     write_pages(figures, work.directory)
 
 
-def command_line() -> argparse.ArgumentParser:
-    """The options of the command."""
-    parser = command_parser("alibert_fairseq.audit.command", __doc__)
-    add = parser.add_argument
-    add("checkpoints", type=Path, metavar="SAVE_DIR", help="checkpoints and metrics.jsonl of your own training")
-    add("--output", type=Path, required=True, help="the directory to write")
-    add("--reference", type=Path, help="the directory of the reference model (default: OUTPUT-reference)")
-    add("--data", help="place of the data-bin (default: the one in the checkpoint)")
-    most = f"largest number of documents to test on each side (default: {DOCUMENTS:,})"
-    add("--documents", type=at_least(1), default=DOCUMENTS, metavar="N", help=most)
-    add("--seed", type=at_least(0), default=1, help="random seed of what is drawn (default: 1)")
-    add(
-        "--prepare",
-        action="store_true",
-        help="data of the reference only, for a launch elsewhere (default: train here)",
-    )
-    return parser
-
-
 def main() -> None:
     """Command line."""
-    options = command_line().parse_args()
+    options = audit_parser().parse_args()
     run = read_run(options.checkpoints, options.data)
     run.task()  # refuses another data-bin
     data_bins = [Path(path) for path in utils.split_paths(run.cfg.task.data)]

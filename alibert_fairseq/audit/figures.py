@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from alibert_common import __version__
-from alibert_common.files import read_json
+from alibert_common.files import read_json, sha256_of
 from alibert_fairseq.audit.exposure import CANDIDATES, CHANCE
 from alibert_fairseq.audit.extraction import by_frequency
 from alibert_fairseq.audit.measures import Measure, Subject
@@ -42,11 +42,11 @@ def cost_of(measure: Measure, seconds: float) -> dict[str, float]:
 
 
 def _model(subject: Subject) -> dict[str, Any]:
-    cfg = subject.run.cfg
+    cfg, checkpoint = subject.run.cfg, subject.checkpoints["audited"]
     return {
         "task": cfg.task._name, "arch": cfg.model._name, "updates": len(subject.run.updates),
         "epochs": subject.run.updates[-1].epoch, "tokens": subject.run.tokens,
-        "checkpoint": str(subject.checkpoints["audited"]), "seed": cfg.common.seed,
+        "checkpoint": str(checkpoint), "sha256": sha256_of(checkpoint), "seed": cfg.common.seed,
     }  # fmt: skip
 
 

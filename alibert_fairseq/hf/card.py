@@ -22,8 +22,11 @@ LOSSES = {
 }
 
 
-def write_card(folder: Path, checkpoint, part, difference: float, licence: str) -> None:
-    """Write README.md with the metadata block of the Hugging Face hub. Its text is card.md."""
+def write_card(folder: Path, checkpoint, part, difference: float, licence: str, audit: dict | None = None) -> None:
+    """Write README.md with the metadata block of the Hugging Face hub. Its text is card.md.
+
+    audit: what audit.json says of the model.
+    """
     if name := checkpoint.converted_from:
         origin = f"Converted {MADE_BY} hf.load and hf.export, from {name}; nothing was trained."
     else:
@@ -32,10 +35,32 @@ def write_card(folder: Path, checkpoint, part, difference: float, licence: str) 
         Path(__file__).with_name("card.md"), title=f"{name or 'French biomedical encoder'}, {part.cls}",
         origin=origin, facts=_facts(checkpoint, part),
         auto_class=_auto_class(checkpoint, part),
-        to_complete=TO_COMPLETE, difference=difference,
+        to_complete=TO_COMPLETE, difference=difference, audit=_audit(audit) if audit else {},
     )  # fmt: skip
     metadata = _metadata(folder, checkpoint, part, licence).to_yaml()
     (folder / "README.md").write_text(f"---\n{metadata}\n---\n{text}\n", encoding="utf-8")
+
+
+def _audit(figures: dict) -> dict[str, str]:
+    """The main figures of an audit."""
+    rule, membership = figures["data"]["anonymity"], figures["membership"]
+    found = {
+        "patients of the training text": f"{figures['data']['patients']:,}",
+        "patients who must have a word that is learned": str(rule["min_patients"]) if rule else "1 (no rule)",
+    }
+    for unit in ("document", "patient"):
+        calibrated = membership[f"{unit}, calibrated"]
+        found[f"membership of a {unit}, AUC (0.5 is chance)"] = _with_interval(calibrated["auc"])
+        at_one_percent = _with_interval(calibrated["true_positives"]["0.01"])
+        found[f"membership of a {unit}, share found at 1 % false alarms"] = at_one_percent
+    for one in (figures["exposure"] or {"by_copies": []})["by_copies"]:
+        copies = f"{one['copies']} document{'s' * (one['copies'] > 1)}"
+        found[f"exposure of invented secrets in {copies}, bits (1.44 is chance)"] = _with_interval(one)
+    return found
+
+
+def _with_interval(rate: dict) -> str:
+    return f"{rate['value']:.2f} [{rate['low']:.2f}, {rate['high']:.2f}]"
 
 
 def _published_name(start: Path) -> str:

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, processors
 
 from alibert_common.directories import Marker, directory_written_whole
 from alibert_common.errors import InputError, exit_with_sentence, reason
-from alibert_common.files import read_json, write_json
+from alibert_common.files import read_json, sha256_of, write_json
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.hf.card import MADE_BY, TO_COMPLETE, write_card
 from alibert_fairseq.hf.checkpoint import Checkpoint, read_checkpoint
@@ -32,11 +32,13 @@ MARKER = Marker("README.md", MADE_BY, sometimes=("generator/*",))
 
 
 def export(
-    checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = "other", average: bool = False
-) -> dict[str, float]:
+    checkpoint_path: Path, tokenizer: Path, output: Path, licence: str = "other", average: bool = False,
+    audit: Path | None = None,
+) -> dict[str, float]:  # fmt: skip
     """Write the folder and return the largest difference of logits by exported class.
 
     average: the moving average of the weights that --store-ema kept, in place of the last ones.
+    audit: audit.json of `alibert audit`, for the model card.
     Raises InputError, and writes nothing, when a key has no counterpart or logits differ by more than
     `logit_check.TOLERANCE`. It does so too when `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
     """
@@ -44,14 +46,23 @@ def export(
     checkpoint = read_checkpoint(checkpoint_path, load_dictionary(tokenizer), average)
     if different := different_tokenizer(checkpoint.task_state, digests(str(tokenizer))):
         raise InputError(f"{tokenizer / different}: not the one of the training; give the tokenizer of its data-bin.")
+    audited = _read_audit(audit, checkpoint_path) if audit else None
     _keep_completed_card(output)
     differences = {}
     with directory_written_whole(output, MARKER, shared=True) as aside:
         for part in checkpoint.parts():
             difference = _write_part(checkpoint, part, tokenizer, aside / part.folder)
-            write_card(aside / part.folder, checkpoint, part, difference, licence)
+            write_card(aside / part.folder, checkpoint, part, difference, licence, audited)
             differences[part.cls if part.cls not in differences else f"{part.cls} ({part.folder})"] = difference
     return differences
+
+
+def _read_audit(file: Path, checkpoint: Path) -> dict:
+    """What an audit has found. Raises InputError for one of another checkpoint."""
+    figures = read_json(file)
+    if figures.get("model", {}).get("sha256") != sha256_of(checkpoint):
+        raise InputError(f"{file}: is no audit of {checkpoint}; give that of this checkpoint, or leave --audit out.")
+    return figures
 
 
 def _keep_completed_card(output: Path) -> None:
@@ -124,8 +135,9 @@ def main() -> None:
     """Command line."""
     arguments = export_parser().parse_args()
     differences = export(
-        arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence, arguments.average
-    )
+        arguments.checkpoint, arguments.tokenizer, arguments.output, arguments.licence, arguments.average,
+        arguments.audit,
+    )  # fmt: skip
     for cls, difference in differences.items():
         print(f"{cls}: largest difference of logits {difference:.1e}")
     print(f"wrote {arguments.output}")

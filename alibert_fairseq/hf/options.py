@@ -22,6 +22,7 @@ def export_parser() -> argparse.ArgumentParser:
     add("--tokenizer", type=Path, required=True, help="the tokenizer of the data-bin")
     add("--output", type=Path, required=True, help="the Hugging Face folder to write")
     add("--average", action="store_true", help="average of the weights in a run with --store-ema (default: the last)")
+    add("--audit", type=Path, help="audit.json of this checkpoint, for a section of the model card (default: none)")
     add("--licence", default="other", help="licence identifier for the model card (default other)")
     return parser
 

@@ -1,22 +1,14 @@
-"""Which update of a training first saw a document, or a patient, and the last checkpoint before it.
+"""`alibert lineage`: which update of a training first saw a document, or a patient."""
 
-    alibert lineage checkpoints --document letter-17 --patient 0042
-
-The order of the data is computed again from the data-bin and the configuration in the checkpoint. It is compared with
-the number of tokens that metrics.jsonl has noted for each update.
-"""
-
-import argparse
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from tqdm import tqdm
 
-from alibert_common.cli import command_parser
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_fairseq.lineage.documents import Found, TrainingDocuments
+from alibert_fairseq.lineage.options import lineage_parser
 from alibert_fairseq.lineage.order import first_updates
 from alibert_fairseq.lineage.run import Run, read_run
 
@@ -76,21 +68,9 @@ def described(use: FirstUse, updates: int) -> str:
     )
 
 
-def command_line() -> argparse.ArgumentParser:
-    """The options of the command."""
-    parser = command_parser("alibert_fairseq.lineage.find", __doc__)
-    add = parser.add_argument
-    add("checkpoints", type=Path, metavar="SAVE_DIR", help="checkpoints and metrics.jsonl of your own training")
-    add("--document", action="append", default=[], metavar="ID", help="id of a document; repeatable")
-    add("--patient", action="append", default=[], metavar="ID", help="patient as ingest named it; repeatable")
-    add("--data", help="place of the data-bin (default: the one in the checkpoint)")
-    add("--json", action="store_true", help="JSON, one line for each name (default: sentences)")
-    return parser
-
-
 def main() -> None:
     """Command line."""
-    options = command_line().parse_args()
+    options = lineage_parser().parse_args()
     if not options.document and not options.patient:
         raise InputError("--document: missing; give the id of a document, or --patient.")
     run = read_run(options.checkpoints, options.data)

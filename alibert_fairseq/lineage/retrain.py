@@ -1,19 +1,10 @@
-"""Train again without some documents, from the last checkpoint that has seen none of them.
+"""`alibert retrain`: a training without some documents, from the last checkpoint that has seen none of them."""
 
-    alibert retrain checkpoints --without ids.txt --output again
-
-The output holds the data-bin without the documents, and the checkpoints of the new training. The new training equals,
-bit for bit, one that never had the documents: padding stands at their places in its data-bin from the first update on.
-Their number and length still show in the order of the data. The tokenizer stays as it is.
-"""
-
-import argparse
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from alibert_common.cli import command_parser
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import read_json, read_text, write_json, written_whole
 from alibert_common.output_dir import resumable_directory
@@ -21,6 +12,7 @@ from alibert_common.provenance import MANIFEST, Stage, digest_of, identity
 from alibert_fairseq.callbacks.metrics_log import LOG
 from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, LAST, train
 from alibert_fairseq.lineage.documents import Found, TrainingDocuments
+from alibert_fairseq.lineage.options import retrain_parser
 from alibert_fairseq.lineage.order import first_updates
 from alibert_fairseq.lineage.run import Run, read_run
 from preprocess.databin.taken_out import take_out
@@ -103,22 +95,9 @@ def names_in(path: Path | None) -> list[str]:
     return names
 
 
-def command_line() -> argparse.ArgumentParser:
-    """The options of the command."""
-    parser = command_parser("alibert_fairseq.lineage.retrain", __doc__)
-    add = parser.add_argument
-    add("checkpoints", type=Path, metavar="SAVE_DIR", help="checkpoints and metrics.jsonl of your own training")
-    add("--without", type=Path, metavar="FILE", help="ids of documents, one a line")
-    add("--without-patients", type=Path, metavar="FILE", help="patients as ingest named them, one a line")
-    add("--output", type=Path, required=True, help="the directory to write")
-    add("--data", help="place of the data-bin (default: the one in the checkpoint)")
-    add("--prepare", action="store_true", help="data and checkpoint only, for a launch elsewhere (default: train here)")
-    return parser
-
-
 def main() -> None:
     """Command line."""
-    options = command_line().parse_args()
+    options = retrain_parser().parse_args()
     ids, patients = names_in(options.without), names_in(options.without_patients)
     if not ids and not patients:
         raise InputError("--without: missing; give a file of ids of documents, or --without-patients.")

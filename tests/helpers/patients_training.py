@@ -9,9 +9,11 @@ from corpus_helpers import write_tokenizer
 from forked import run
 from tiny_training import ENVIRONMENT, OPTIONS
 
+from alibert_common.files import write_json
 from preprocess.binarize import binarize
 from preprocess.canaries.canaries import CanaryRule
 from preprocess.documents.document import Document, write_document
+from preprocess.train_tokenizer import TRANSFORMERS_CONFIG
 
 PLUGIN = str(Path(__file__).parents[2] / "alibert_fairseq")
 WORDS = "fièvre toux patient greffe cuisse foie rein douleur Martin Dupont 1234 75011 matin soir".split()
@@ -36,7 +38,9 @@ def make_data_bin(folder: Path, documents: int = 260, held_out: int = 60, each: 
         if number
     }
     rule = CanaryRule(each, (1, 8)) if each else None
-    binarize(write_tokenizer(folder / "tokenizer"), splits, folder / "data-bin", canaries=rule)
+    tokenizer = write_tokenizer(folder / "tokenizer")
+    write_json(tokenizer / "tokenizer_config.json", TRANSFORMERS_CONFIG)
+    binarize(tokenizer, splits, folder / "data-bin", canaries=rule)
     return folder / "data-bin"
 
 

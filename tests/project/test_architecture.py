@@ -44,6 +44,7 @@ ROOMS = {
         "tokenizer_study",
         "databin",
         "anonymity",
+        "canaries",
         "pipeline",
         "*",  # the commands
     ),
@@ -59,6 +60,8 @@ ROOMS = {
         "trainer",
         "tasks",
         "hf",
+        "lineage",
+        "audit",
         "launch",
         "*",  # __init__.py, which --user-dir loads
     ),

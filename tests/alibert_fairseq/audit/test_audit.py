@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from patients_training import audit, figures, make_data_bin, train, write_documents
 
+from alibert_common.errors import InputError
 from alibert_common.yaml_config import read_yaml
 from alibert_fairseq.audit.page import LANGUAGES, PHRASES
 from alibert_fairseq.audit.texts import choose, of_reference, read_data
+from alibert_fairseq.hf.export import export
 from preprocess.databin.document_records import read_records
 
 
@@ -148,3 +150,16 @@ def test_a_source_where_some_patients_are_missing_is_refused(tmp_path):
 def test_documents_without_patients_count_as_patients(tmp_path):
     data = read_data([make_data_bin(tmp_path, documents=5, held_out=2, each=0, patients=False)])
     assert data.patients() == 5 and data.unnamed == 7 and not np.concatenate([s.canaries for s in data.train]).any()
+
+
+def test_the_card_of_an_export_has_the_figures_of_its_own_audit(audited, tmp_path):
+    checkpoint, tokenizer = audited / "save/checkpoint_last.pt", audited / "data-bin"
+    export(checkpoint, tokenizer, tmp_path / "model", audit=audited / "audit/audit.json")
+    card = (tmp_path / "model/README.md").read_text(encoding="utf-8")
+    rate = figures(audited)["membership"]["patient, calibrated"]["auc"]
+    interval = f"{rate['value']:.2f} [{rate['low']:.2f}, {rate['high']:.2f}]"
+    assert f"| membership of a patient, AUC (0.5 is chance) | {interval} |" in card
+    assert "| exposure of invented secrets in 8 documents, bits (1.44 is chance) |" in card
+    with pytest.raises(InputError, match="audit.json: is no audit of .*checkpoint_1_4.pt; give that of this"):
+        export(audited / "save/checkpoint_1_4.pt", tokenizer, tmp_path / "none", audit=audited / "audit/audit.json")
+    assert not (tmp_path / "none").exists()

@@ -1,9 +1,12 @@
 """The update that first saw a document, against what a training was given; a training without documents."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -134,3 +137,86 @@ def test_a_training_without_documents_equals_one_that_never_had_them(trained, tm
     (only,) = (tmp_path / "never").glob("checkpoint_*_7.pt")  # that of before the start
     only.unlink()
     assert differences(tmp_path / "again/checkpoints", tmp_path / "never") == []
+
+
+def lineage(trained, *words: object) -> tuple[int, str]:
+    """`alibert lineage` on the training."""
+    command = [sys.executable, "-m", "alibert_fairseq.lineage.find", trained.place / "save", *words]
+    status, output = finish(command, cwd=trained.place, env=ENVIRONMENT)
+    # The server of `forked` has imported fairseq-train, which turns its log on.
+    return status, "".join(line for line in output.splitlines(keepends=True) if " | INFO | " not in line)
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    return Trained(tmp_path_factory.mktemp("mixed"), "mix")
+
+
+def test_the_sentences_of_a_document_and_of_a_patient(mixed):
+    status, output = lineage(mixed, "--document", "0-train-3", "--patient", "p3")
+    document, patient = output.splitlines()
+    first = re.fullmatch(
+        r"0-train-3: 1 document; first seen in update (\d+) of 30, epoch (\d); last checkpoint before: (\S+).*; "
+        r"checkpoints that saw it: (\d)", document
+    )  # fmt: skip
+    assert status == 0 and first, output
+    assert patient.startswith("p3: 6 documents, 2 of them validation text; first seen in update ")
+    status, output = lineage(mixed, "--patient", "p3", "--json")
+    use = json.loads(output)
+    own = [one for one in first_uses(read_run(mixed.place / "save"), [f"0-train{n}-3" for n in ("", "1")], [])]
+    assert use["update"] <= min(one.update for one in own if one.update) and use["documents"] == 6
+
+
+def test_what_has_no_answer_is_refused_in_one_sentence(mixed, tmp_path):
+    def refused(*words, place=mixed):
+        status, output = lineage(place, *words)
+        assert status == 2 and output.startswith("error: ") and output.count("\n") == 1, output
+        return output
+
+    assert "no document or patient 'letter-1' (1 in all are missing)" in refused("--document", "letter-1")
+    assert "--document: missing" in refused()
+    assert "the data-bin of this training is gone" in refused("--document", "x", "--data", "elsewhere")
+    copy = SimpleNamespace(place=tmp_path)
+    shutil.copytree(mixed.place / "save", tmp_path / "save")
+    log = tmp_path / "save/metrics.jsonl"
+    lines = log.read_text().splitlines()
+    changed = lines[4].replace('"tokens": ', '"tokens": 1')
+    log.write_text("\n".join([*lines[:4], changed, *lines[5:]]) + "\n")
+    assert "update 5 would read" in refused("--document", "0-train1-7", "--document", "0-train1-8", place=copy)
+    log.write_text("\n".join([*lines[:3], *lines[4:]]) + "\n")
+    assert "metrics.jsonl, line 4: update 5 where 4 is expected" in refused("--document", "0-train-1", place=copy)
+    log.unlink()
+    assert "so the order of the updates is unknown" in refused("--document", "0-train-1", place=copy)
+    shutil.rmtree(tmp_path / "save")
+    (tmp_path / "save").mkdir()
+    assert "holds no checkpoint" in refused("--document", "0-train-1", place=copy)
+
+
+def test_a_second_retraining_resumes_and_another_one_is_refused(mixed, tmp_path):
+    names = chosen(mixed)
+    status, output = without(mixed, names, tmp_path / "again", "--prepare")
+    assert status == 0 and f"DATA_BIN={tmp_path / 'again/data-bin'}" in output
+    start = (tmp_path / "again/checkpoints/checkpoint_last.pt").read_bytes()
+    status, output = without(mixed, names, tmp_path / "again", "--prepare")
+    assert status == 0 and "there already" in output
+    assert (tmp_path / "again/checkpoints/checkpoint_last.pt").read_bytes() == start
+    status, output = without(mixed, names[:1], tmp_path / "again", "--prepare")
+    assert status == 2 and "retrain.json: of another retraining; give another --output." in output
+    (mixed.place / "empty").write_text("\n")
+    command = [
+        sys.executable,
+        "-m",
+        "alibert_fairseq.lineage.retrain",
+        mixed.place / "save",
+        "--output",
+        tmp_path / "n",
+    ]
+    status, output = finish([*command, "--without", mixed.place / "empty"], cwd=tmp_path, env=ENVIRONMENT)
+    assert status == 2 and "empty: holds no name; write one a line." in output and not (tmp_path / "n").exists()
+
+
+def test_without_a_checkpoint_before_them_the_training_begins_anew(mixed, tmp_path):
+    first = next(name for name in mixed.tokens if mixed.first(name, dict.fromkeys(range(1, 31), 1)) == 1)
+    status, output = without(mixed, [first], tmp_path / "again", "--prepare")
+    assert status == 0 and "The training starts after update 0." in output
+    assert not (tmp_path / "again/checkpoints").exists()
