@@ -163,28 +163,27 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> None:
     """The command line; the exit status is 0 where the proof holds, 1 where it does not, 2 where there is none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_bin", type=Path, metavar="DATA_BIN", help="output of binarize --min-patients")
     passes = "number of readings of the text, each with a share of the proof in memory (default: 1)"
     parser.add_argument("--passes", type=int, default=1, metavar="N", help=passes)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         print(f"{options.data_bin}: {check(options.data_bin, max(1, options.passes))}")
     except Violation as found:
-        print(f"violation: {options.data_bin}: {found}", file=sys.stderr)
-        return 1
+        _end(1, f"violation: {options.data_bin}: {found}")
     except OSError as error:
-        print(
-            f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients.", file=sys.stderr
-        )
-        return 2
+        _end(2, f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients.")
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        print(f"violation: {options.data_bin}: a file of the proof is damaged ({error!r})", file=sys.stderr)
-        return 1
-    return 0
+        _end(1, f"violation: {options.data_bin}: a file of the proof is damaged ({error!r})")
+
+
+def _end(status: int, sentence: str) -> None:
+    print(sentence, file=sys.stderr)
+    sys.exit(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

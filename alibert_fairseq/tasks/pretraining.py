@@ -83,6 +83,7 @@ class PretrainingTask(FairseqTask):
     """Blocks or pairs of a data-bin with masks. A subclass says which: masking_rule, pair_rule, and for what loss."""
 
     criterion_name: str  # the one that reads these samples
+    readings: Readings | None = None  # of the data-bin's tokens, where they are read as other numbers
     replaces_tokens = False  # samples have a uniform number per masked position, and the model a generator
 
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
@@ -92,8 +93,7 @@ class PretrainingTask(FairseqTask):
         self.random_ids = subword_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
         self.position: float | None = None  # of the run, in updates; the trainer sets it
-        # Of the data-bin's tokens, where they are read as other numbers.
-        self.readings: Readings | None = self._predictable_readings()
+        self.readings = self._predictable_readings()
         self.curriculum = self._curriculum()
 
     @classmethod

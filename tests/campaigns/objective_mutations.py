@@ -65,7 +65,7 @@ MUTATIONS = [
     ),
     Mutation(
         "padding counts in the mean of the discriminator's loss", "alibert_fairseq/criterions/electra.py",
-        "masked / len(detection)", 'masked / sample["net_input"]["src_tokens"].numel()', ELECTRA,
+        "(masked / tokens)", '(masked / sample["net_input"]["src_tokens"].numel())', ELECTRA,
     ),
     Mutation(
         "discriminator's loss over drawn positions only", "alibert_fairseq/criterions/electra.py",
@@ -74,7 +74,7 @@ MUTATIONS = [
     ),
     Mutation(
         "weight 50 with a sum in the place of a mean", "alibert_fairseq/criterions/electra.py",
-        "found * (masked / len(detection))", "found * masked", ELECTRA,
+        "found * (masked / tokens)", "found * masked", ELECTRA,
     ),
     Mutation(
         "only the word table shared", "alibert_fairseq/models/encoder.py", "for name in EMBEDDINGS:",
@@ -417,7 +417,7 @@ MUTATIONS = [
     ),
     Mutation(
         "modern detection: the mean over the judged tokens alone", "alibert_fairseq/criterions/electra.py",
-        "masked / len(detection)", "masked / (len(detection) if output.judged is None else output.judged.sum())",
+        "(masked / tokens)", "(masked / (len(detection) if output.judged is None else output.judged.sum()))",
         f"{MODERN}::test_replaced_token_detection",
     ),
     Mutation(
