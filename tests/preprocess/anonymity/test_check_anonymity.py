@@ -113,6 +113,16 @@ def test_a_part_of_a_word_is_no_witness(data_bin):
         check(signed(data_bin))
 
 
+def test_an_unknown_token_is_no_word(data_bin):
+    tokens, whom = np.fromfile(data_bin / "train.bin", np.uint16), patients(data_bin)
+    places = np.flatnonzero(tokens == 3) - 1  # of the ▁ before it
+    assert len({*tokens[places]}) == 1
+    other = next(place for place in places if whom[place] != whom[places[0]])
+    set_rows(data_bin, np.concatenate([rows(data_bin, 1), [[2, places[0], other]]]), 1)
+    with pytest.raises(Violation, match="no run of words of 2 patients"):
+        check(signed(data_bin))
+
+
 def test_a_proof_that_lacks_a_run_is_found(data_bin):
     set_rows(data_bin, rows(data_bin)[::2])
     with pytest.raises(Violation, match="a word to learn of a run without proof"):

@@ -36,6 +36,7 @@ def test_the_tokens_are_those_of_a_count_in_memory(tmp_path, tokenizer, k, n, to
     prefix = anonymous(tmp_path, tokenizer, random_documents(10 * k + n), k, n) / "train"
     expected = oracle([prefix], k, n)[prefix]
     assert with_text(bits(prefix)) == expected
+    assert all(line == [1] for line in bits(prefix) if len(line) == 1)
     told = json.loads((tmp_path / "out" / "manifest.json").read_text())["anonymity"]
     assert told["predictable_tokens"] == sum(sum(line[:-1]) for line in expected) > 0
     assert told["tokens"] == sum(len(line) - 1 for line in expected) > told["predictable_tokens"]
@@ -104,12 +105,8 @@ def of_patient(name, patient, line="le patient", source="s"):
 
 
 def test_a_document_without_a_patient_is_one_where_no_document_of_its_source_has_one(tmp_path, tokenizer):
-    text = [
-        of_patient("a", ""),
-        of_patient("b", ""),
-        of_patient("c", "x", source="t"),
-        of_patient("d", "x", source="u"),
-    ]
+    text = [of_patient("a", ""), of_patient("a", "", source="v")]
+    text += [of_patient("c", "x", source="t"), of_patient("d", "x", source="u")]
     out = anonymous(tmp_path, tokenizer, text)
     told = json.loads((out / "manifest.json").read_text())["anonymity"]
     assert (told["patients"], told["documents"], told["documents_as_patients"]) == (3, 4, 2)

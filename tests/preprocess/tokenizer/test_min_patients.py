@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 
+import numpy as np
 import pytest
 from anonymity_helpers import write_documents
 from corpus_helpers import one_sentence, run
@@ -16,7 +17,7 @@ from preprocess.check_anonymity import Violation, check
 from preprocess.documents.document import Document
 from preprocess.mixing.reader import Corpus
 from preprocess.tokenizer.special_tokens import read_symbols
-from preprocess.tokenizer.training_sample import draw_lines
+from preprocess.tokenizer.training_sample import SmallestKeys, draw_lines
 from preprocess.tokenizer.word_counts import count_sample
 from preprocess.train_tokenizer import train_tokenizer
 
@@ -72,6 +73,15 @@ def test_patients_follow_their_lines_when_not_all_are_drawn(tmp_path, text):
                 keys[next(iter(of_line[line]))].add(key)
     assert len(keys) > 20 and all(len(some) == 1 for some in keys.values())
     assert len(set.union(*keys.values())) == len(keys)
+
+
+def test_patients_stay_with_the_smallest_keys():
+    smallest, generator = SmallestKeys(5, 1.0), np.random.default_rng(1)
+    for first in range(0, 60, 10):
+        numbers = np.arange(first, first + 10)
+        smallest.add([str(number) for number in numbers], generator.random((10, 2)), numbers.astype(np.uint64))
+    smallest.leave_out()
+    assert len(smallest.lines) == 5 and smallest.patients.tolist() == [int(line) for line in smallest.lines]
 
 
 @pytest.mark.parametrize("model", ["unigram", "wordpiece", "bpe"])
