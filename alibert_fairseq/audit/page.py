@@ -12,6 +12,7 @@ from alibert_fairseq.audit.vocabulary import MOST
 PHRASES = Path(__file__).with_name("phrases.yaml")
 LANGUAGES = ("en", "fr")
 ATTACKS = ("simple", "calibrated", "standardised")
+MOST_SOURCES = 10  # that are named
 ENOUGH_HELD_OUT = 1000  # patients, for a false positive rate of 0.1 %
 
 
@@ -59,7 +60,11 @@ class Page:
 
     def _sources(self) -> Section:
         data = self.figures["data"]
-        sources = ", ".join(f"{name} ({self.number(count)})" for name, count in data["sources"].items())
+        largest = sorted(data["sources"].items(), key=lambda one: -one[1])
+        names = [f"{name} ({self.number(count)})" for name, count in largest[:MOST_SOURCES]]
+        if left := largest[MOST_SOURCES:]:
+            names.append(self.say("more_sources", count=len(left), documents=sum(count for _, count in left)))
+        sources = ", ".join(names)
         known = {"documents": data["documents"], "patients": data["patients"]}
         blocks: list[Block] = [self.say("sources_text", sources=sources, **known)]
         if count := data["documents_without_patient"]:
