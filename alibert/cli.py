@@ -39,6 +39,7 @@ VERBS = {
     "tokenizer": Verb("preprocess.train_tokenizer", "train a tokenizer: tokenizer.json and dict.txt"),
     "compare-tokenizers": Verb("preprocess.compare_tokenizers", "compare tokenizers on a held-out text"),
     "binarize": Verb("preprocess.binarize", "encode documents as a fairseq data-bin"),
+    "check-anonymity": Verb("preprocess.check_anonymity:main", "verify the proof of binarize --min-patients"),
     "corpus": Verb("preprocess.corpus", "run all the steps above from one YAML file"),
     "train": Verb("alibert.train:main", "pretrain: fairseq-train with this plugin"),
     "launch": Verb(

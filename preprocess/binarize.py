@@ -24,7 +24,7 @@ from alibert_common.executors.base import ALONE, Engine, add_engine_options, eng
 from alibert_common.files import read_json
 from alibert_common.output_dir import Work, resumable_directory
 from alibert_common.provenance import MANIFEST, Stage, identity, read_manifest
-from preprocess.anonymity.build import AnonymityRule, make_anonymous
+from preprocess.anonymity.build import AnonymityRule, Vocabulary, make_anonymous
 from preprocess.canaries.canaries import COPIES, SOURCE, CanaryRule, documents_of, plan_canaries, write_canaries
 from preprocess.databin.build import (
     check_enough,
@@ -64,6 +64,8 @@ def binarize(
     digests = tokenizer_digests(tokenizer)
     encoding = Encoding(tokenizer, " ".join(digests.values()))
     encoder_of(encoding)  # refuses what cannot be used, before anything is written
+    if anonymity:
+        Vocabulary.of(tokenizer)
     key = {
         "settings": {"data_bins": data_bins, "weights": list((weights or {}).items())}
         | (_described(anonymity, tokenizer) if anonymity else {}),

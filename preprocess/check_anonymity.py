@@ -15,7 +15,7 @@ import json
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from zlib import crc32
 
@@ -34,7 +34,7 @@ class Text:
 
     def __init__(self, folder: Path, proof: dict):
         self.folder, self.splits, self.ids = folder, proof["splits"], proof["ids"]
-        self.bins = [np.memmap(folder / f"{split}.bin", f"<u{self.ids['bytes']}", "r") for split in self.splits]
+        self.bins = [mapped(folder / f"{split}.bin", f"<u{self.ids['bytes']}") for split in self.splits]
         self.sizes = [self._sizes(folder / f"{split}.idx") for split in self.splits]  # of lines, their </s> too
         self.bases = [0, *np.cumsum([len(tokens) for tokens in self.bins]).tolist()]
         ends = [
@@ -66,18 +66,17 @@ class Text:
         """So many tokens from a place on; none where they are no whole words of a line."""
         split = bisect_right(self.bases, place) - 1
         tokens, first = self.bins[split], place - self.bases[split]
+        if first + size >= len(tokens):
+            return b""
         begins = not first or tokens[first - 1] == self.ids["end"] or self.starts[tokens[first]]
         ends = tokens[first + size] == self.ids["end"] or self.starts[tokens[first + size]]
         found = tokens[first : first + size]
-        return (
-            found.tobytes()
-            if begins and ends and not np.isin(found, [self.ids["end"], self.ids["unknown"]]).any()
-            else b""
-        )
+        of_words = {self.ids["end"], self.ids["unknown"]}.isdisjoint(found.tolist())
+        return found.tobytes() if begins and ends and of_words else b""
 
     def proved(self, name: str, patients: int) -> Iterator[bytes]:
         """The runs of words that a file proves."""
-        rows = np.memmap(self.folder / name, "<i8", "r").reshape(-1, 1 + patients)
+        rows = mapped(self.folder / name, "<i8").reshape(-1, 1 + patients)
         for at in range(0, len(rows), ROWS_AT_ONCE):
             block = np.array(rows[at : at + ROWS_AT_ONCE])
             whom = np.sort(self.patients[np.searchsorted(self.begins, block[:, 1:], side="right") - 1], 1)
@@ -99,10 +98,10 @@ class Text:
     def learned(self, n: int) -> Iterator[tuple[int, bytes]]:
         """The place and the tokens of each n-gram that has a token to learn; of a line of fewer words, of all."""
         for base, split, tokens, sizes in zip(self.bases, self.splits, self.bins, self.sizes, strict=False):
-            bits, at = np.memmap(self.folder / f"{split}.predictable", np.uint8, "r"), 0
+            bits, at = mapped(self.folder / f"{split}.predictable", "u1"), 0
             for size in sizes.tolist():
                 line, marks = tokens[at : at + size], np.unpackbits(bits[at // 8 : -(-(at + size) // 8)])
-                marked = marks[at % 8 : at % 8 + size].tobytes()
+                marked, raw, width = marks[at % 8 : at % 8 + size].tobytes(), line.tobytes(), line.itemsize
                 if size > 1 and 1 in marked:
                     edges = [i for i, token in enumerate(line[:-1].tolist()) if not i or self.starts[token]] + [
                         size - 1
@@ -112,7 +111,7 @@ class Text:
                         raise Violation(f"{self.describe(base + at + size - 1)}: learned, unlike the word before it")
                     for first, last in zip(edges, edges[few:], strict=False):
                         if 1 in marked[first:last]:
-                            yield base + at + first, line[first:last].tobytes()
+                            yield base + at + first, raw[first * width : last * width]
                 at += size
 
 
@@ -125,12 +124,13 @@ def check(folder: Path, passes: int = 1) -> str:
             raise Violation(f"{name}: not the file that the proof is about")
     text, patients = Text(folder, proof), counts["min_patients"]
     for number in range(passes):
-        proved = {run for run in text.proved(proofs["ngrams"], patients) if crc32(run) % passes == number}
+        runs = chain.from_iterable(text.proved(name, patients) for name in proofs)
+        proved = {run for run in runs if crc32(run) % passes == number}
         for place, run in text.learned(counts["ngram_words"]):
             if crc32(run) % passes == number and run not in proved:
                 raise Violation(f"{text.describe(place)}: a word to learn of a run without proof")
     if counts["counted_pieces"]:
-        check_pieces(text, text.proved(proofs["words"], patients), proof["mark"])
+        check_pieces(text, text.proved(proofs[0], patients), proof["mark"])
     said = "each piece of the vocabulary, and " if counts["counted_pieces"] else ""
     return f"{said}each run of 1 to {counts['ngram_words']} words to learn is of {patients} patients or more"
 
@@ -149,6 +149,11 @@ def check_pieces(text: Text, words: Iterator[bytes], mark: str) -> None:
         raise Violation(f"dict.txt: {min(piece for _, piece in wanted)!r} is a part of no word that is proved")
 
 
+def mapped(path: Path, kind: str) -> np.ndarray:
+    """The numbers of a file, read where they are used."""
+    return np.asarray(np.memmap(path, kind, "r")) if path.stat().st_size else np.empty(0, kind)
+
+
 def sha256(path: Path) -> str:
     """The digest of a file."""
     digest = hashlib.sha256()
@@ -158,25 +163,27 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> None:
     """The command line; the exit status is 0 where the proof holds, 1 where it does not, 2 where there is none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_bin", type=Path, metavar="DATA_BIN", help="output of binarize --min-patients")
     passes = "number of readings of the text, each with a share of the proof in memory (default: 1)"
     parser.add_argument("--passes", type=int, default=1, metavar="N", help=passes)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         print(f"{options.data_bin}: {check(options.data_bin, max(1, options.passes))}")
     except Violation as found:
-        print(f"violation: {options.data_bin}: {found}", file=sys.stderr)
-        return 1
+        _end(1, f"violation: {options.data_bin}: {found}")
     except OSError as error:
-        print(
-            f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients.", file=sys.stderr
-        )
-        return 2
-    return 0
+        _end(2, f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients.")
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        _end(1, f"violation: {options.data_bin}: a file of the proof is damaged ({error!r})")
+
+
+def _end(status: int, sentence: str) -> None:
+    print(sentence, file=sys.stderr)
+    sys.exit(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -53,11 +53,12 @@ SAMPLE_LINES = 1_000_000  # a quarter of them cost 0.4 % more tokens on other te
 def train_tokenizer(
     paths: list[Path], output: Path, *, mix_weights: MixWeights = DEFAULT_WEIGHTS, model: str = "unigram",
     vocab_size: int = 40_000, options: TextOptions = ALIBERT, sample: int = SAMPLE_LINES, seed: int = 1,
-    count_duplicates: bool = False, engine: Engine = ALONE,
+    count_duplicates: bool = False, min_patients: int = 0, engine: Engine = ALONE,
 ) -> dict:  # fmt: skip
     """Write the tokenizer directory `output`, unless it is there, made of the same; return its manifest.
 
-    `engine` draws the lines and counts their words; this process trains.
+    `engine` draws the lines and counts their words; this process trains. With `min_patients`, it trains on the words
+    that so many patients have in the sample.
 
     Raises InputError for unreadable input, for a vocabulary the text cannot fill, and for an `output` that holds
     foreign files; then nothing is written.
@@ -69,13 +70,17 @@ def train_tokenizer(
             f"{paths[0]}: not a directory of preprocess.mix, so there are no corpora to weigh; mix them first, or "
             "leave the weights out."
         )
+    if min_patients and options.punctuation == "after":
+        raise InputError(
+            "--min-patients: with --punctuation after, the subwords do not show where a word ends; leave one out."
+        )
     corpora = with_weights(read_corpora(paths), mix_weights)
     settings = {
         "model": model,
         "vocab_size": vocab_size,
         "text": asdict(options),
         "weights": {corpus.name: corpus.weight for corpus in corpora},
-    }
+    } | ({"min_patients": min_patients} if min_patients else {})
     drawing = {"limit": sample, "seed": seed}
     key = {
         "settings": settings | {"sample": drawing, "count_duplicates": count_duplicates},
@@ -83,16 +88,43 @@ def train_tokenizer(
     }
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
-            drawn = draw_lines(corpora, sample, seed, engine, work.scratch / "drawn")
+            drawn = draw_lines(corpora, sample, seed, engine, work.scratch / "drawn", patients=min_patients > 0)
             work.manifest = settings | {
                 "inputs": drawn.inputs,
                 "read": asdict(drawn.read),
                 "cuts_of_long_lines": asdict(drawn.cuts),
                 "sample": {"lines": drawn.size} | drawing,
             }
-            counts = count_sample(drawn, options, engine, work.scratch / "jobs")
-            work.manifest |= _train(work.directory, drawn, counts, model, vocab_size, options, count_duplicates)
+            counts = count_sample(drawn, options, engine, work.scratch / "jobs", min_patients)
+            common = counts
+            if min_patients:
+                common = _of_patients(counts, min_patients, paths[0])
+                work.manifest["patients"] = _described(drawn, counts, common)
+            work.manifest |= _train(work.directory, drawn, common, model, vocab_size, options, count_duplicates)
+            if min_patients:  # the words that were left out are to be encoded too
+                pieces = count_pieces(load_tokenizer(work.directory), counts.words)
+                work.manifest["quality"] = pieces.describe(counts.white_space_words)
     return read_json(output / MANIFEST)
+
+
+def _of_patients(counts: WordCounts, least: int, place: Path) -> WordCounts:
+    """The words that so many patients have. Raises InputError where there is none."""
+    words = counts.of_patients(least)
+    if not words:
+        raise InputError(f"{place}: no word is common to {least} patients; lower --min-patients, or give more text.")
+    return counts._replace(words=words)
+
+
+def _described(drawn: Sample, counts: WordCounts, common: WordCounts) -> dict:
+    """What --min-patients left out: words, and the characters that no vocabulary would have lost without it."""
+    before, after = (set(Words(words.words).alphabet) for words in (counts, common))
+    return {
+        "documents_as_patients": drawn.patients.unknown,
+        "words": len(counts.words),
+        "common_words": len(common.words),
+        "lost_characters": len(before - after),
+        "lost": "".join(sorted(before - after)),
+    }
 
 
 def _train(
@@ -154,6 +186,8 @@ def command_line() -> OptionParser:
     add_weight_options(parser, default="those of the mix")
     twice = "count of words that are in the vocabulary twice, a second training (default: no)"
     add("--duplicates", action=argparse.BooleanOptionalAction, default=False, help=twice)
+    patients = "number of patients who must have a word to train on it (default: no count)"
+    add("--min-patients", type=at_least(2), default=0, metavar="K", help=patients)
     add_engine_options(parser)
     return parser
 
@@ -164,11 +198,12 @@ def run(arguments: argparse.Namespace) -> None:
     manifest = train_tokenizer(
         arguments.text, arguments.output, model=arguments.model, vocab_size=arguments.vocab_size, options=options,
         mix_weights=mix_weights_of(arguments), sample=arguments.sample_lines, seed=arguments.seed,
-        count_duplicates=arguments.duplicates, engine=engine_of(arguments),
+        count_duplicates=arguments.duplicates, min_patients=arguments.min_patients, engine=engine_of(arguments),
     )  # fmt: skip
-    for part in ("read", "quality", "duplicates"):
+    for part in ("read", "patients", "quality", "duplicates"):
         if part in manifest:
-            print(f"{part:>10}  " + ", ".join(f"{value:,} {name}" for name, value in manifest[part].items()))
+            values = {name: value for name, value in manifest[part].items() if not isinstance(value, str)}
+            print(f"{part:>10}  " + ", ".join(f"{value:,} {name}" for name, value in values.items()))
     print(f"{'output':>10}  {arguments.output}")
 
 

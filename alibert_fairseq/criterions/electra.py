@@ -35,6 +35,8 @@ class ElectraLoss(FairseqCriterion):
     micro-batch's mean counts in proportion to its M, which is exact where sequences are full (M is a fixed share of
     them). google-research/electra averages the means of its TPU shards instead.
 
+    Tokens that may not be learned (binarize --min-patients) are neither judged nor counted.
+
     With --arch electra_modern_*, the encoder's own mean over the masked tokens is added, and tokens whose mask stayed
     are not judged: they count as 0 in the mean over all tokens.
     """
@@ -55,8 +57,10 @@ class ElectraLoss(FairseqCriterion):
         detection = at_least_float32(output.discriminator_scores)  # (n,)
         of_each = F.binary_cross_entropy_with_logits(detection, output.replaced.to(detection.dtype), reduction="none")
         found = (of_each if output.judged is None else of_each * output.judged).sum()
+        predictable = sample["net_input"].get("predictable")  # (n,)
+        tokens = len(detection) if predictable is None else predictable.sum().clamp(min=1)
         loss = self.cfg.generator_weight * guessed.loss
-        loss = loss + self.cfg.discriminator_weight * found * (masked / len(detection))
+        loss = loss + self.cfg.discriminator_weight * found * (masked / tokens)
 
         logged = {
             "loss": loss.detach(),

@@ -89,7 +89,7 @@ def shortened(batch: dict, length: int) -> dict:
 def causal(batch: dict, pad: int, begin: int) -> dict:
     """The batch without masks, where each token sees those before it and predicts the next one of its sequence.
 
-    <s> and padding are not predicted.
+    <s>, padding, and tokens that may not be learned are not predicted.
     """
     inputs, target = batch["net_input"], batch["target"]
     tokens = target.where(target.ne(pad), inputs["src_tokens"])
@@ -98,4 +98,6 @@ def causal(batch: dict, pad: int, begin: int) -> dict:
     if "sequences" in inputs:
         numbers = inputs["sequences"]
         following[:, :-1].masked_fill_(numbers[:, 1:] != numbers[:, :-1], pad)
+    if "predictable" in inputs:
+        following[:, :-1].masked_fill_(~inputs["predictable"][:, 1:], pad)
     return batch | {"net_input": inputs | {"src_tokens": tokens, "causal": True}, "target": following}

@@ -10,6 +10,7 @@ from alibert_common.errors import InputError
 from preprocess.tokenizer.piece_text import FILLER
 from preprocess.tokenizer.special_tokens import Layout, read_layout, read_symbols
 from preprocess.tokenizer.vocabulary import MASK
+from preprocess.tokenizer.word_starts import starts_by, word_mark
 
 
 class PublishedDictionary(Dictionary):
@@ -70,3 +71,9 @@ def subword_ids(dictionary: Dictionary) -> np.ndarray:
     others = {*special_ids(dictionary), dictionary.unk()}
     subwords = [i for i in range(len(dictionary)) if i not in others and not FILLER.match(dictionary[i])]
     return np.array(subwords)
+
+
+def word_starts(dictionary: Dictionary) -> np.ndarray:
+    """(V,) bool: whether a subword starts a word, by its mark. Raises InputError where subwords have none."""
+    mark = word_mark([dictionary[i] for i in subword_ids(dictionary)])
+    return starts_by(mark, [dictionary[i] for i in range(len(dictionary))])

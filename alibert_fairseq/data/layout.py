@@ -81,15 +81,21 @@ def _spans(lengths: Tensor) -> Spans:
 
 
 def laid_out(batch: dict, pad: int) -> dict:
-    """A batch of `MaskedDataset` with its layout; `target` and `uniforms` are those of the M masked tokens."""
+    """A batch of `MaskedDataset` with its layout; `target` and `uniforms` are those of the M masked tokens.
+
+    `predictable` is that of the n real tokens, for models that judge every token, and for no others.
+    """
     inputs = dict(batch["net_input"])
     if "layout" in inputs:
         return batch
     real, masked = inputs["src_tokens"].ne(pad), batch["target"].ne(pad)
     layout = Layout.of(real, inputs.pop("sequences", None), masked)
     inputs.pop("has_padding", None)
+    predictable = inputs.pop("predictable", None)
     if "uniforms" in inputs:
         inputs["uniforms"] = inputs["uniforms"][masked]
+        if predictable is not None:
+            inputs["predictable"] = layout.flat(predictable)
     return batch | {"net_input": inputs | {"layout": layout.written()}, "target": batch["target"][masked]}
 
 

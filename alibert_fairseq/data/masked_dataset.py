@@ -9,6 +9,7 @@ from alibert_fairseq.data.lines import Sized
 from alibert_fairseq.data.mask_units import select_units
 from alibert_fairseq.data.masking import MaskingRule, corrupt, generator_for
 from alibert_fairseq.data.packed import Packed
+from alibert_fairseq.data.predictable import lowered
 from alibert_fairseq.data.segment_pairs import SegmentPairs
 
 
@@ -19,31 +20,39 @@ class MaskedDataset(Sized, FairseqDataset):
     starts: (V,) bool, whether a token starts a word, for all units but tokens. fixed_masks: the same masks every epoch,
     for validation. with_uniforms: add one number in [0, 1) per position, from which ELECTRA samples its replacements.
     thinned: add one number in [0, 1) per masked unit, the order in which a falling masking rate keeps them.
+    marked: some tokens may not be learned, those whose ids are raised (data/predictable.py); hidden: they are <mask>.
     """
 
     def __init__(
         self, sequences, dictionary, rule: MaskingRule, seed: int, random_ids: np.ndarray,
         starts: np.ndarray | None = None, fixed_masks: bool = False, with_uniforms: bool = False,
-        thinned: bool = False,
+        thinned: bool = False, marked: bool = False, hidden: bool = False,
     ):  # fmt: skip
         self.sequences, self.rule, self.seed, self.random_ids = sequences, rule, seed, random_ids
         self.starts, self.fixed_masks, self.with_uniforms = starts, fixed_masks, with_uniforms
-        self.thinned = thinned
+        self.thinned, self.marked, self.hidden = thinned, marked, hidden
         self.pad, self.mask = dictionary.pad(), mask_id(dictionary)
         self.maskable = np.ones(len(dictionary), dtype=bool)  # (V,)
         self.maskable[special_ids(dictionary)] = False
         self.epoch, self._sizes = 1, np.asarray(sequences.sizes)
 
     def __getitem__(self, index):
-        original = self.sequences[index].numpy()  # (T,)
+        original, predictable = self.sequences[index].numpy(), np.True_  # (T,)
+        if self.marked:
+            original, predictable = lowered(original, len(self.maskable))  # (T,), (T,)
         generator = generator_for(self.seed, 0 if self.fixed_masks else self.epoch, int(index))
         starts = None if self.starts is None else self.starts[original]
-        length = np.count_nonzero(original != self.pad)  # a document that was taken out of the text is padding
-        masked = select_units(self.maskable[original], starts, self.rule, generator, length)
+        there = (original != self.pad) & predictable  # a document that was taken out of the text is padding
+        candidates = self.maskable[original] & predictable
+        masked = select_units(candidates, starts, self.rule, generator, np.count_nonzero(there))
+        if self.hidden:
+            original = np.where(predictable, original, self.mask)
         corrupted = corrupt(original, masked, self.rule, self.mask, self.random_ids, generator)
         target = np.full_like(original, self.pad)
         target[masked.positions] = original[masked.positions]
         sample = {"id": index, "source": corrupted, "target": target, "original": original}
+        if self.marked:
+            sample["predictable"] = predictable
         if self.with_uniforms:
             sample["uniforms"] = np.zeros(len(original), dtype=np.float64)
             sample["uniforms"][masked.positions] = generator.random(len(masked.positions))
@@ -60,6 +69,8 @@ class MaskedDataset(Sized, FairseqDataset):
 
     def collater(self, samples):
         """(B, T) tensors; `target` holds the original id at masked positions and padding elsewhere.
+
+        Where some tokens may not be learned, net_input also holds `predictable`.
 
         For packed rows, net_input also holds `sequences`, the number of the sequence of each token.
         For pairs, net_input also holds `segments`: 0 for `<s> A </s>` and padding, 1 for `B </s>`. With a sentence
@@ -85,6 +96,8 @@ class MaskedDataset(Sized, FairseqDataset):
             "nsentences": len(samples),
             "ntokens": int(lengths.sum()),
         }
+        if self.marked:
+            net_input["predictable"] = together("predictable", False)
         if isinstance(self.sequences, Packed):
             net_input["sequences"] = together("sequences", -1)  # padding sees padding alone
         if self.thinned:

@@ -33,8 +33,9 @@ def load_pairs(
     lines = load_lines(data, split, epoch, dictionary, combine, mix, readings)
     path = split_path(data, split, epoch)
     ends = (dictionary.eos(), dictionary.pad())  # padding: a document that was taken out
-    for index in spread(lines) if readings is None else ():
-        if not len(lines[index]) or int(lines[index][-1]) not in ends:
+    for index in spread(lines):
+        line = lines[index]  # ids below 0 are numbers of documents, those from V on may not be learned
+        if not len(line) or (int(line[-1]) >= 0 and int(line[-1]) % len(dictionary) not in ends):
             place = f"line {index + 1}" + " of the mix" * (mix is not None)
             raise InputError(f"{path}.bin, {place}: does not end in {dictionary.eos_word}; {REMEDY}.")
     return SegmentPairs(lines, dictionary, rule, seed, epoch, fixed, path)

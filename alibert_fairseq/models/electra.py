@@ -138,13 +138,14 @@ class ElectraModel(PretrainingModel):
 
     def forward(
         self, src_tokens: Tensor, original: Tensor, uniforms: Tensor, layout: dict, target: Tensor,
-        segments: Tensor | None = None,
+        segments: Tensor | None = None, predictable: Tensor | None = None,
     ) -> ElectraOutput:  # fmt: skip
         """Fill the masked tokens with samples of the generator, then judge every token.
 
         src_tokens: (B, T) ids with masks, original, segments: (B, T), layout: of `laid_out`, target, uniforms: (M,).
         Every masked token is filled, also one that was left unchanged. A sample that equals the original does not count
-        as replaced. No gradient flows from the discriminator through the samples.
+        as replaced. No gradient flows from the discriminator through the samples. predictable: (n,) bool, the tokens
+        to judge; None: all.
         """
         batch = Layout.read(layout)
         original = batch.flat(original)
@@ -156,7 +157,7 @@ class ElectraModel(PretrainingModel):
             fake = original.index_copy(0, batch.masked, words.samples)
             features = self.discriminator.sentence_encoder(fake, batch, flat_segments)
             judged = self.discriminator.head(features, batch.tokens)
-        return ElectraOutput(words, judged, fake.ne(original))
+        return ElectraOutput(words, judged, fake.ne(original), predictable)
 
     def upgrade_state_dict_named(self, state_dict, name) -> None:
         """Take the checkpoint of two tables where this model holds their difference."""

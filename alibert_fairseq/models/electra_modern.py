@@ -98,12 +98,14 @@ class ElectraModernModel(ModernModel):
         return first if last is None else first + (self.progress if self.training else 1.0) * (last - first)
 
     def forward(  # type: ignore[override]
-        self, src_tokens: Tensor, original: Tensor, uniforms: Tensor, layout: dict, target: Tensor
-    ) -> ElectraOutput:
+        self, src_tokens: Tensor, original: Tensor, uniforms: Tensor, layout: dict, target: Tensor,
+        predictable: Tensor | None = None,
+    ) -> ElectraOutput:  # fmt: skip
         """Fill masks with samples of the generator; the encoder then judges every token, and predicts the masked ones.
 
         src_tokens: (B, T) ids with masks, original: (B, T), layout: of `laid_out`, target, uniforms: (M,). A share of
-        the masks stays: the encoder predicts the word there, and does not judge.
+        the masks stays: the encoder predicts the word there, and does not judge. predictable: (n,) bool, the tokens to
+        judge; None: all.
         """
         if self.training and self.cfg.freeze_generator and not self.has_weights:
             raise SystemExit(
@@ -120,7 +122,8 @@ class ElectraModernModel(ModernModel):
             kept = uniforms < share
             filled = torch.where(kept, tokens.index_select(0, batch.masked), guessed.samples)
             read = original.index_copy(0, batch.masked, filled)
-            judged = torch.ones_like(tokens, dtype=torch.bool).index_copy(0, batch.masked, ~kept)
+            judged = torch.ones_like(tokens, dtype=torch.bool) if predictable is None else predictable
+            judged = judged.index_copy(0, batch.masked, ~kept)
             features = self.encoder.sentence_encoder(read, batch)
             words = self.encoder.lm_head.predict(features.index_select(0, batch.masked), target)
             return ElectraOutput(guessed, self.detector(features), read.ne(original) & judged, judged, words)

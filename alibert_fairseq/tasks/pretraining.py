@@ -11,18 +11,18 @@ from fairseq.tasks import FairseqTask
 from omegaconf import II, MISSING
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks
+from alibert_fairseq.data.blocks import BREAK_MODES, load_blocks, split_path
 from alibert_fairseq.data.curriculum import Curriculum, parse_lengths
-from alibert_fairseq.data.dictionary import load_dictionary, mask_id, subword_ids
+from alibert_fairseq.data.dictionary import load_dictionary, mask_id, subword_ids, word_starts
 from alibert_fairseq.data.layout import laid_out
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MASK_UNITS, WORD_SELECTIONS, MaskingRule
 from alibert_fairseq.data.mixed_lines import Mix
 from alibert_fairseq.data.packed import Packed
 from alibert_fairseq.data.pairing import PairRule
+from alibert_fairseq.data.predictable import predictable_readings
 from alibert_fairseq.data.segment_pairs import load_pairs
 from alibert_fairseq.data.token_view import Readings
-from alibert_fairseq.data.word_starts import word_starts
 from alibert_fairseq.options import SILENCE_TIMEOUT, STOP_AFTER_NONFINITE, OptionalFloat, option
 from alibert_fairseq.tasks.tokenizer_identity import (
     check_data_bin,
@@ -31,6 +31,7 @@ from alibert_fairseq.tasks.tokenizer_identity import (
     manifest_digests,
     refuse_another_than_the_first,
 )
+from preprocess.databin.predictable import predictable_path
 from preprocess.mixing.mix_file import MIX_FILE, TRAIN, read_mix
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,9 @@ class PretrainingConfig(FairseqDataclass):
     mask_word_selection: ChoiceEnum(WORD_SELECTIONS) = option("bert",  # type: ignore[valid-type]
         "selection of whole words: bert masks long words less often (default); uniform masks "
         "every word with the same probability")  # fmt: skip
+    mask_unpredictable: bool = option(False,
+        "<mask> in place of words that too few patients have, those of binarize --min-patients "
+        "(default: they are seen, and never predicted)")  # fmt: skip
     max_predictions: int = option(0,
         "most masked tokens per row, a sequence or several packed ones (default: 0, no limit; "
         "BERT and BioALBERT: 20)")  # fmt: skip
@@ -79,6 +83,7 @@ class PretrainingTask(FairseqTask):
     """Blocks or pairs of a data-bin with masks. A subclass says which: masking_rule, pair_rule, and for what loss."""
 
     criterion_name: str  # the one that reads these samples
+    readings: Readings | None = None  # of the data-bin's tokens, where they are read as other numbers
     replaces_tokens = False  # samples have a uniform number per masked position, and the model a generator
 
     def __init__(self, cfg: PretrainingConfig, dictionary: Dictionary):
@@ -88,7 +93,7 @@ class PretrainingTask(FairseqTask):
         self.random_ids = subword_ids(dictionary)
         self.tokenizer_digests = digests(utils.split_paths(cfg.data)[0])
         self.position: float | None = None  # of the run, in updates; the trainer sets it
-        self.readings: Readings | None = None  # of the data-bin's tokens, where they are read as other numbers
+        self.readings = self._predictable_readings()
         self.curriculum = self._curriculum()
 
     @classmethod
@@ -111,6 +116,18 @@ class PretrainingTask(FairseqTask):
         if cfg._name != self.criterion_name:
             raise SystemExit(f"error: --criterion {cfg._name} is not for this task; give {self.criterion_name}.")
         return super().build_criterion(cfg)
+
+    def _predictable_readings(self) -> Readings | None:
+        try:
+            readings = predictable_readings(utils.split_paths(self.cfg.data), len(self.dictionary))
+            if self.cfg.mask_unpredictable and readings is None:
+                raise InputError(
+                    f"--mask-unpredictable: {self.cfg.data} does not say what is unpredictable; make it with "
+                    "`binarize --min-patients`, or leave the option out."
+                )
+        except InputError as error:
+            raise SystemExit(f"error: {error}") from None
+        return readings
 
     def _curriculum(self) -> Curriculum:
         cfg = self.cfg
@@ -215,8 +232,13 @@ class PretrainingTask(FairseqTask):
         self.datasets[split] = MaskedDataset(
             sequences, self.dictionary, rule, self.cfg.seed, self.random_ids,
             starts=starts, fixed_masks=fixed, with_uniforms=self.replaces_tokens,
-            thinned=self.curriculum.thins and not fixed,
+            thinned=self.curriculum.thins and not fixed, marked=self._is_marked(split, epoch),
+            hidden=self.cfg.mask_unpredictable,
         )  # fmt: skip
+
+    def _is_marked(self, split: str, epoch: int) -> bool:
+        """Whether some tokens of a split may not be learned."""
+        return predictable_path(split_path(self.cfg.data, split, epoch)).is_file()
 
     def _load_sequences(self, split: str, epoch: int, fixed: bool, combine: bool):
         cfg, pairs, mix = self.cfg, self.pair_rule(), None if fixed else self._mix(split, epoch)

@@ -13,10 +13,11 @@ from alibert_common.files import write_json
 from alibert_common.output_dir import Work
 from preprocess.anonymity.common import CommonNgrams
 from preprocess.anonymity.counting import FindCommon, FindNgrams
-from preprocess.anonymity.marking import ENDING, JoinMarks, MarkPart, total
+from preprocess.anonymity.marking import JoinMarks, MarkPart, total
 from preprocess.anonymity.token_text import TokenText
 from preprocess.databin.document_records import ENDING as RECORDS
 from preprocess.databin.fairseq_writer import id_type
+from preprocess.databin.predictable import ENDING
 from preprocess.documents.patients import PatientTally
 from preprocess.tokenizer.piece_text import FILLER
 from preprocess.tokenizer.special_tokens import read_layout, read_symbols
@@ -24,7 +25,7 @@ from preprocess.tokenizer.vocabulary import MASK, SPECIALS
 from preprocess.tokenizer.word_starts import starts_by, word_mark
 
 JSON = "anonymity.json"
-WORDS, NGRAMS = "anonymity.words", "anonymity.ngrams"  # the proofs
+PROOF = "anonymity.{}-grams"
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def make_anonymous(
     """Mark the tokens of the training `splits` of the data-bins `places`; returns what the manifest says of it.
 
     All splits of all data-bins are one text. `counted_pieces`: the tokenizer was trained on the words of so many
-    patients, which its pieces are to show. Raises InputError where too few patients are known, and where no n-gram is
-    common to them.
+    patients, which its pieces are to show. Raises InputError where the text has too few patients, and where
+    nothing is left to learn.
     """
     prefixes = [place / split for place in places for split in splits]
     vocabulary, tally = Vocabulary.of(places[0]), PatientTally()
@@ -69,24 +70,29 @@ def make_anonymous(
     patients = len(np.unique(text.patients))
     if patients < rule.min_patients:
         raise InputError(
-            f"{places[0]}: the text has {patients:,} patients, fewer than --min-patients {rule.min_patients}; give "
-            "more text, or a smaller number."
+            f"--min-patients {rule.min_patients}: the text has only {patients:,} patients; give more text, or a "
+            "smaller number."
         )
-    find = FindNgrams(text, text.folder / "places", 1, rule.min_patients)
-    words = ngrams = _common(find, work, WORDS, engine)
-    if rule.ngram_words > 1:
-        ngrams = _common(replace(find, n=rule.ngram_words, words=words), work, NGRAMS, engine)
-    mark = MarkPart(text, text.folder / "marks", rule.ngram_words, words, ngrams)
+    find = FindNgrams(text, text.folder / "places", rule.min_patients)
+    common = [_common(find, work, engine)]
+    for n in range(2, rule.ngram_words + 1):
+        common.append(_common(replace(find, n=n, shorter=common[-1]), work, engine))
+    mark = MarkPart(text, text.folder / "marks", tuple(common))
     engine.run("marking", mark, text.parts(), work.scratch / "jobs")
     engine.run("joining marks", JoinMarks(mark, text.folder), range(len(prefixes)), work.scratch / "jobs")
+    marked = total(mark)
+    if not marked.predictable_tokens:
+        raise InputError(
+            f"--min-patients {rule.min_patients} --ngram-words {rule.ngram_words}: no token is left to learn; lower "
+            "one of them, or give more text."
+        )
     documents = {
         "patients": patients,
         "documents": len(text.patients),
         "documents_as_patients": tally.unknown,
     }
-    summary = asdict(rule) | {"counted_pieces": counted_pieces} | documents | asdict(total(mark))
-    proofs = {"words": words.proof.name, "ngrams": ngrams.proof.name}
-    described = _described(work.directory, text, vocabulary, proofs)
+    summary = asdict(rule) | {"counted_pieces": counted_pieces} | documents | asdict(marked)
+    described = _described(work.directory, text, vocabulary, [one.proof.name for one in common])
     write_json(work.directory / JSON, {"counts": summary} | described)
     return summary
 
@@ -99,33 +105,28 @@ def _text_of(prefixes: Sequence[Path], vocabulary: Vocabulary, folder: Path) -> 
     return TokenText(tuple(prefixes), sizes, dtype, layout.end, layout.unknown, starts, folder)
 
 
-def _common(find: FindNgrams, work: Work, name: str, engine: Engine) -> CommonNgrams:
+def _common(find: FindNgrams, work: Work, engine: Engine) -> CommonNgrams:
     """Count the n-grams and write the proof of the common ones, unless it is there."""
-    kind, text = name.removeprefix("anonymity."), find.text
-    common = CommonNgrams(text.folder / f"{kind}.numbers", work.directory / name)
+    text, name = find.text, f"{find.n}-grams"
+    common = CommonNgrams(find.n, text.folder / f"{name}.numbers", work.directory / PROOF.format(find.n))
     if not common.numbers.exists():
         logs, parts = work.scratch / "jobs", text.parts()
-        engine.run(kind, find, parts, logs)
-        found = FindCommon(text, tuple(map(find.done, parts)), text.folder / kind, find.patients)
+        engine.run(name, find, parts, logs)
+        found = FindCommon(text, tuple(map(find.done, parts)), text.folder / name, find.patients)
         ranges = found.ranges()
-        engine.run(f"common {kind}", found, ranges, logs)
+        engine.run(f"common {name}", found, ranges, logs)
         common.write([found.done(keys) for keys in ranges])
-    if not len(common):
-        raise InputError(
-            f"{text.prefixes[0]}.bin: none of its {kind} is common to {find.patients} patients, so nothing could be "
-            "learned; lower --min-patients or --ngram-words, or give more text."
-        )
     return common
 
 
-def _described(directory: Path, text: TokenText, vocabulary: Vocabulary, proofs: dict[str, str]) -> dict:
+def _described(directory: Path, text: TokenText, vocabulary: Vocabulary, proofs: list[str]) -> dict:
     """What a reader of the proofs must know, and the digest of every file that the proof depends on."""
     splits = [prefix.relative_to(directory).as_posix() for prefix in text.prefixes]
     dictionaries = dict.fromkeys(
         (prefix.parent / "dict.txt").relative_to(directory).as_posix() for prefix in text.prefixes
     )
     files = [f"{split}{ending}" for split in splits for ending in (".bin", ".idx", RECORDS, ENDING)]
-    files += [*dictionaries, *dict.fromkeys(proofs.values())]
+    files += [*dictionaries, *proofs]
     ids = {"bytes": text.dtype.itemsize, "end": text.end, "unknown": text.unknown}
     return {
         "splits": splits,

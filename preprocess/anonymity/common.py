@@ -12,6 +12,7 @@ import numpy as np
 
 from alibert_common.arrays import load
 from alibert_common.files import written_whole
+from preprocess.anonymity.ngrams import PartWords
 
 
 def entry(patients: int) -> np.dtype:
@@ -21,8 +22,9 @@ def entry(patients: int) -> np.dtype:
 
 @dataclass(frozen=True)
 class CommonNgrams:
-    """Numbers of n-grams in a file, ascending, and the proof of them; the file of the numbers is written last."""
+    """Those of `n` words: their numbers in a file, ascending, and the proof. The numbers are written last."""
 
+    n: int
     numbers: Path
     proof: Path
 
@@ -33,11 +35,10 @@ class CommonNgrams:
                 for path in ranges:
                     joined.write(np.ascontiguousarray(load(path)[column]).tobytes())
 
-    def __len__(self) -> int:
-        return self.numbers.stat().st_size // 8
-
-    def hold(self, hashes: np.ndarray) -> np.ndarray:
-        """For each of some numbers, whether it is that of a common n-gram."""
-        own = np.memmap(self.numbers, "<u8", "r")
-        some, back = np.unique(hashes, return_inverse=True)
-        return (own[np.minimum(np.searchsorted(own, some), len(own) - 1)] == some)[back]
+    def among(self, words: PartWords) -> np.ndarray:
+        """(W,) for each word of a part, whether a common n-gram begins there."""
+        common, ngrams = np.zeros(len(words.first), bool), words.ngrams(self.n)
+        if self.numbers.stat().st_size:
+            own, sought = np.memmap(self.numbers, "<u8", "r"), words.numbers(ngrams, self.n)
+            common[ngrams] = own[np.minimum(np.searchsorted(own, sought), len(own) - 1)] == sought
+        return common

@@ -1,5 +1,6 @@
 """The n-grams that enough patients have, found part by part, then range by range of their numbers.
 
+The n-grams of one word are found first, then those of two common words, then those of two common n-grams of two words.
 A part gives, of each different n-gram, the places where its first `patients` different patients have it. The places of
 all parts then come together for one range of numbers at a time. So the memory is that of a part or a range.
 """
@@ -12,62 +13,44 @@ import numpy as np
 
 from alibert_common.arrays import load, save
 from preprocess.anonymity.common import CommonNgrams, entry
-from preprocess.anonymity.ngrams import Ngrams, hashes, ngrams_of
+from preprocess.anonymity.ngrams import GOLDEN, PartWords
 from preprocess.anonymity.token_text import Part, TokenText
 from preprocess.deduplication.key_ranges import KeyRange
 from preprocess.documents.text_keys import is_new
-from preprocess.tokenizer.word_starts import words_of
 
-AT_ONCE = 1 << 21  # places of a range; a process takes some 100 bytes for each
+AT_ONCE = 1 << 20  # places of a range; a process takes some 100 bytes for each
 PLACE = np.dtype([("hash", "<u8"), ("place", "<u8"), ("tokens", "<u4")])
-
-
-class ReadPart:
-    """The words and n-grams of a part. Shapes: T tokens, W words, G n-grams."""
-
-    def __init__(self, text: TokenText, part: Part, n: int):
-        self.ids, self.begin = text.read(part)  # (T,) and the place of the first
-        words = words_of(self.ids != text.end, text.starts[self.ids])
-        self.first, self.sizes = words.first, np.diff(words.ends)  # (W,) place of the first token, number of tokens
-        self._hashes = hashes(self.ids, self.first, self.sizes)  # (W,)
-        unknowns = np.concatenate([[0], np.cumsum(self.ids == text.unknown)])
-        self.known = unknowns[self.first + self.sizes] == unknowns[self.first]  # (W,) no token is the unknown one
-        self.ngrams = ngrams_of(words, n)
-
-    def hashes(self, ngrams: Ngrams) -> np.ndarray:
-        """(G,) uint64: the numbers of n-grams of the part."""
-        return hashes(self._hashes, *ngrams)
-
-    def common(self, words: CommonNgrams) -> np.ndarray:
-        """(W,) whether a word is common; none with an unknown token is, for nobody knows how many patients have it."""
-        return self.known & words.hold(self.hashes(Ngrams.single(len(self.first))))
 
 
 @dataclass(frozen=True)
 class FindNgrams:
     """Write the places of the n-grams of a part, at most `patients` of each, sorted by their numbers.
 
-    Those with a word that is not among `words`, or with an unknown token, are left out.
+    Left out are n-grams that hold one that is not among the `shorter` ones, and words with an unknown token: nobody
+    knows how many patients have them.
     """
 
     text: TokenText
     folder: Path
-    n: int
     patients: int
-    words: CommonNgrams | None = None
+    n: int = 1
+    shorter: CommonNgrams | None = None  # those of n - 1 words; None: words are counted
 
     def done(self, part: Part) -> Path:
         """The only file that it writes."""
         return self.folder / f"{self.n}-{part}.npy"
 
     def __call__(self, part: Part) -> None:
-        read = ReadPart(self.text, part, self.n)
-        kept = read.ngrams.all_of(read.common(self.words) if self.words else read.known)
-        ngrams = Ngrams(*(values[kept] for values in read.ngrams))
-        tokens = np.concatenate([[0], np.cumsum(read.sizes)])
-        places = np.empty(len(ngrams.first), PLACE)
-        places["hash"], places["place"] = read.hashes(ngrams), read.begin + read.first[ngrams.first]
-        places["tokens"] = tokens[ngrams.first + ngrams.sizes] - tokens[ngrams.first]
+        words = PartWords(self.text, part)
+        ngrams = words.ngrams(self.n)
+        if self.shorter is None:
+            ngrams = ngrams[words.known[ngrams]]
+        else:
+            common = self.shorter.among(words)
+            ngrams = ngrams[common[ngrams] & common[ngrams + 1]]
+        places = np.empty(len(ngrams), PLACE)
+        places["hash"], places["place"] = words.numbers(ngrams, self.n), words.begin + words.first[ngrams]
+        places["tokens"] = words.ends[ngrams + self.n - 1] - words.first[ngrams]
         save(self.done(part), places[of_patients(places, self.text, self.patients)])
 
 
@@ -105,10 +88,12 @@ class FindCommon:
 
 def of_patients(places: np.ndarray, text: TokenText, most: int) -> np.ndarray:
     """The first place of each patient of each number, at most `most` of a number: sorted by it, then as they are."""
-    number, patients = places["hash"], text.patients_at(places["place"])
-    order = np.lexsort((patients, number))  # stable: equal rows stay in order
-    first = np.sort(order[is_new(number[order], patients[order])])
-    rows = first[np.argsort(number[first], kind="stable")]
-    begins = np.flatnonzero(is_new(number[rows]))
-    rank = np.arange(len(rows)) - np.repeat(begins, np.diff(begins, append=len(rows)))
-    return rows[rank < most]
+    order = np.argsort(places["hash"], kind="stable")
+    number, patients = places["hash"][order], text.patients_at(places["place"])[order]
+    new = is_new(number, patients)  # most documents of a patient stand together
+    order, number, patients = order[new], number[new], patients[new]
+    # Two patients whose pairs are equal, once in 2^64, are counted as one: too few.
+    first = np.sort(np.unique(number * GOLDEN ^ patients, return_index=True)[1])
+    begins = np.flatnonzero(is_new(number[first]))
+    rank = np.arange(len(first)) - np.repeat(begins, np.diff(begins, append=len(first)))
+    return order[first[rank < most]]

@@ -1,32 +1,30 @@
-"""Which tokens a model may learn: `SPLIT.predictable` beside the .bin, a bit for each token, the first one highest.
+"""Which tokens a model may learn: `SPLIT.predictable` beside the .bin.
 
 A token is predictable when every n-gram of its line that holds it is common. The end of a line is as the word before
-it, and one between documents is predictable. Shapes: T tokens, W words, G n-grams of a part.
+it, and one between documents is predictable. Shapes: T tokens, W words of a part.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from alibert_common.arrays import load, save
-from alibert_common.files import read_json, write_json, write_text, written_whole
+from alibert_common.files import read_json, write_json, write_text
 from preprocess.anonymity.common import CommonNgrams
-from preprocess.anonymity.counting import ReadPart
+from preprocess.anonymity.ngrams import PartWords
 from preprocess.anonymity.token_text import Part, TokenText
-
-ENDING = ".predictable"
+from preprocess.databin.predictable import written_bits
 
 
 @dataclass
 class Marked:
-    """How many words, n-grams and tokens there are, and how many are common or predictable; ends of lines apart."""
+    """How many words and tokens there are, and how many are common or predictable; ends of lines are not counted."""
 
     words: int = 0
     common_words: int = 0
-    ngrams: int = 0
-    common_ngrams: int = 0
+    predictable_words: int = 0
     tokens: int = 0
     predictable_tokens: int = 0
 
@@ -40,9 +38,7 @@ class MarkPart:
 
     text: TokenText
     folder: Path
-    n: int
-    words: CommonNgrams
-    ngrams: CommonNgrams
+    common: Sequence[CommonNgrams]  # of 1, 2, ... words
 
     def bits(self, part: Part) -> Path:
         """(T,) bool."""
@@ -53,14 +49,35 @@ class MarkPart:
         return self.folder / f"{part}.json"
 
     def __call__(self, part: Part) -> None:
-        read = ReadPart(self.text, part, self.n)
-        common_words = read.common(self.words)
-        common = read.ngrams.all_of(common_words) & self.ngrams.hold(read.hashes(read.ngrams))
-        words = ~read.ngrams.covered(~common, len(read.first))
-        save(self.bits(part), of_tokens(words, read.first, read.ids == self.text.end))
-        found = (read.first, common_words.nonzero()[0], common, common.nonzero()[0])
-        tokens = (int(sizes.sum()) for sizes in (read.sizes, read.sizes[words]))
-        write_json(self.done(part), asdict(Marked(*map(len, found), *tokens)))
+        words = PartWords(self.text, part)
+        predictable = predictable_words(words.left, [common.among(words) for common in self.common])
+        sizes = words.ends - words.first
+        save(self.bits(part), of_tokens(predictable, words.first, words.line_ends))
+        found = (
+            len(sizes),
+            self.common[0].among(words).sum(),
+            predictable.sum(),
+            sizes.sum(),
+            sizes[predictable].sum(),
+        )
+        write_json(self.done(part), asdict(Marked(*map(int, found))))
+
+
+def predictable_words(left: np.ndarray, common: Sequence[np.ndarray]) -> np.ndarray:
+    """(W,) whether all n-grams of the line that hold a word are common.
+
+    left: (W,) words up to the end of the line; common: for n = 1, 2, ..., (W,) whether a common n-gram begins there.
+    The longest n-grams decide, and in a line of fewer words all of it: they hold the shorter ones, and no more patients
+    have them.
+    """
+    begins_line = np.concatenate([[True], left[:-1] == 1])[: len(left)]
+    rare_begins, rare_ends = np.zeros((2, len(left) + 1), np.int64)
+    for n, own in enumerate(common, 1):
+        decides = left >= n if n == len(common) else begins_line & (left == n)
+        rare = np.flatnonzero(decides & ~own)
+        rare_begins[rare] += 1
+        rare_ends[rare + n] += 1
+    return np.cumsum(rare_begins - rare_ends)[:-1] == 0
 
 
 def of_tokens(words: np.ndarray, first: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -84,22 +101,11 @@ class JoinMarks:
         return self.folder / f"{split}.joined"
 
     def __call__(self, split: int) -> None:
-        prefix = self.mark.text.prefixes[split]
-        with written_whole(Path(f"{prefix}{ENDING}"), "wb") as file:
-            for block in self._whole_bytes(split):
-                file.write(np.packbits(block).tobytes())
+        with written_bits(self.mark.text.prefixes[split]) as file:
+            for part in self.mark.text.parts():
+                if part.split == split:
+                    file.add(load(self.mark.bits(part)))
         write_text(self.done(split), "")
-
-    def _whole_bytes(self, split: int) -> Iterator[np.ndarray]:
-        """The bits of the split in blocks of whole bytes, but for the last."""
-        left = np.empty(0, bool)
-        for part in self.mark.text.parts():
-            if part.split == split:
-                left = np.concatenate([left, load(self.mark.bits(part))])
-                whole = len(left) // 8 * 8
-                yield left[:whole]
-                left = left[whole:]
-        yield left
 
 
 def total(mark: MarkPart) -> Marked:

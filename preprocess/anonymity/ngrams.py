@@ -1,48 +1,38 @@
-"""The n-grams of lines, and numbers that stand for them.
+"""The words of a part of the text, and numbers that stand for n-grams, which are `n` words of a line side by side.
 
-The n-grams of a line are each `n` words side by side, or all its words where it has fewer. Every shorter run of words
-of the line is inside one of them. So what is true of all patients of an n-gram is true of its words.
-Shapes: T tokens, W words, G n-grams.
+Shapes: T tokens of the part, W words, G n-grams. An n-gram is named by its first word.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from preprocess.tokenizer.word_starts import Words
+from preprocess.anonymity.token_text import Part, TokenText
+from preprocess.tokenizer.word_starts import words_of
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # splitmix64, Steele, Lea and Flood 2014
 FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
-class Ngrams(NamedTuple):
-    """The n-grams of a text, by the numbers of their words."""
+class PartWords:
+    """The words of a part."""
 
-    first: np.ndarray  # (G,)
-    sizes: np.ndarray  # (G,) words
+    def __init__(self, text: TokenText, part: Part):
+        ids, self.begin = text.read(part)  # (T,) and the place of the first
+        self.line_ends = ids == text.end  # (T,)
+        words = words_of(~self.line_ends, text.starts[ids])
+        self.first, self.left = words.first, words.left  # (W,) first token; words up to the end of the line
+        self.ends = self.first + np.diff(words.ends)  # (W,) behind the last token
+        self._hashes = hashes(ids, self.first, self.ends - self.first)  # (W,)
+        unknowns = np.concatenate([[0], np.cumsum(ids == text.unknown)])
+        self.known = unknowns[self.ends] == unknowns[self.first]  # (W,) without an unknown token
 
-    @classmethod
-    def single(cls, words: int) -> "Ngrams":
-        """Each of so many words alone."""
-        return cls(np.arange(words), np.ones(words, np.int64))
+    def ngrams(self, n: int) -> np.ndarray:
+        """(G,) the first word of each n-gram."""
+        return np.flatnonzero(self.left >= n)
 
-    def all_of(self, words: np.ndarray) -> np.ndarray:
-        """(G,) whether all words of each are among these, (W,) bool."""
-        before = np.concatenate([[0], np.cumsum(words)])
-        return before[self.first + self.sizes] - before[self.first] == self.sizes
-
-    def covered(self, some: np.ndarray, words: int) -> np.ndarray:
-        """(W,) of so many words, those in an n-gram of `some`, (G,) bool."""
-        begins, ends = (np.bincount(at[some], minlength=words + 1) for at in (self.first, self.first + self.sizes))
-        return np.cumsum(begins - ends)[:-1] > 0
-
-
-def ngrams_of(words: Words, n: int) -> Ngrams:
-    """The n-grams of all lines, in their order."""
-    begins_line = np.concatenate([[True], words.left[:-1] == 1])[: len(words.left)]
-    first = np.flatnonzero((words.left >= n) | begins_line)
-    return Ngrams(first, np.minimum(words.left[first], n))
+    def numbers(self, ngrams: np.ndarray, n: int) -> np.ndarray:
+        """(G,) uint64: alike for like n-grams of n words."""
+        return hashes(self._hashes, ngrams, np.full(len(ngrams), n))
 
 
 def hashes(values: np.ndarray, first: np.ndarray, sizes: np.ndarray) -> np.ndarray:

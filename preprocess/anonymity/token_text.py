@@ -18,7 +18,7 @@ from preprocess.databin.fairseq_writer import REMEDY
 from preprocess.databin.patients import patient_keys
 from preprocess.documents.patients import PatientTally
 
-PART_TOKENS = 1 << 22  # of a part; a process takes some 60 bytes for each
+PART_TOKENS = 1 << 20  # of a part; a process takes some 150 bytes for each
 
 
 class Part(NamedTuple):
@@ -71,7 +71,7 @@ class TokenText:
     def write_documents(self, tally: PatientTally) -> None:
         """Write where each document begins, and its patient; `tally` counts the documents."""
         starts = [np.concatenate([*self._document_starts(split)]) for split in range(len(self.prefixes))]
-        keys = patient_keys(self.prefixes, tally)
+        keys = patient_keys(self.prefixes, tally, "--min-patients")
         for prefix, begin, own in zip(self.prefixes, starts, keys, strict=True):
             if len(begin) != len(own):
                 raise InputError(f"{prefix}.bin: {len(begin):,} documents, and {len(own):,} records of them; {REMEDY}.")

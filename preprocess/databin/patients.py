@@ -10,13 +10,14 @@ from preprocess.databin.document_records import read_records
 from preprocess.documents.patients import PatientTally
 
 
-def patient_keys(prefixes: Sequence[Path], tally: PatientTally | None = None) -> list[np.ndarray]:
+def patient_keys(prefixes: Sequence[Path], tally: PatientTally | None = None, place: object = None) -> list[np.ndarray]:
     """For each split, (documents,) uint64: the patient of each document. `tally`, when given, counts them.
 
     The splits belong together: a patient of two of them has one key. Memory: 8 bytes a document.
-    Raises InputError for a data-bin without records, and where only some documents of a source name a patient.
+    Raises InputError for a data-bin without records, and where only some documents of a source name a patient. It then
+    names `place`, or the data-bin.
     """
     tally = tally or PatientTally()
     keys = [array("Q", (tally.key(*record) for record in read_records(prefix))) for prefix in prefixes]
-    tally.check(prefixes[0].parent)
+    tally.check(place or prefixes[0].parent)
     return [np.frombuffer(some, np.uint64) for some in keys]

@@ -7,6 +7,7 @@ import numpy as np
 
 from preprocess.databin.document_records import read_records, records_path, written_lines
 from preprocess.databin.fairseq_writer import Writer
+from preprocess.databin.predictable import Predictable, predictable_path, written_bits
 from preprocess.databin.split_reader import documents_in, line_sizes, token_ids
 from preprocess.databin.taken_out import second_name
 from preprocess.tokenizer.special_tokens import read_layout
@@ -15,6 +16,7 @@ from preprocess.tokenizer.special_tokens import read_layout
 def write_subset(data_bin: Path, output: Path, kept: Mapping[str, np.ndarray], left_out: tuple[str, ...] = ()) -> None:
     """Write the data-bin to the folder `output` with the documents {split: (D,) bool}.
 
+    What may be learned of them stays the same.
     Other files have a second name there, but for those of the names in `left_out`.
     """
     end = read_layout(data_bin).end
@@ -34,6 +36,13 @@ def _write_split(prefix: Path, output: Path, chosen: np.ndarray, end: int) -> No
             if number:
                 writer.add(np.array([end]), np.ones(1, np.int32))
             writer.add(ids[before[first] : before[last]], sizes[first:last])
+    if predictable_path(prefix).is_file():
+        marks = Predictable(prefix)
+        with written_bits(output) as bits:
+            for number, (first, last) in enumerate(lines.tolist()):
+                if number:
+                    bits.add(np.ones(1, bool))
+                bits.add(marks.between(before[first], before[last]))
     with written_lines(records_path(output)) as records:
         for record, is_chosen in zip(read_records(prefix), chosen.tolist(), strict=True):
             if is_chosen:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -21,35 +21,50 @@ COUNTS = ".words.json"
 
 
 class WordCounts(NamedTuple):
-    """The words after the text rules, and the number of words between white space before them."""
+    """The words after the text rules, the number of words between white space before them, patients of the words."""
 
     words: Counter[str]
     white_space_words: int = 0
+    patients: Mapping[str, Iterable[int]] = {}  # of each word, as many as were asked for at most
+
+    def of_patients(self, least: int) -> Counter[str]:
+        """The words that so many patients have."""
+        return Counter({word: times for word, times in self.words.items() if len({*self.patients[word]}) >= least})
 
 
-def count_sample(sample: Sample, options: TextOptions, engine: Engine, logs: Path) -> WordCounts:
-    """The words of a sample; each file's counts lie beside its lines."""
-    task, words, white_space_words = CountWords(options), Counter[str](), 0
+def count_sample(sample: Sample, options: TextOptions, engine: Engine, logs: Path, patients: int = 0) -> WordCounts:
+    """The words of a sample, with at most so many patients of each; each file's counts lie beside its lines."""
+    task, words, white_space_words = CountWords(options, patients), Counter[str](), 0
+    whom: dict[str, set[int]] = {}
     engine.run("counting", task, sample.files, logs)
     for file in sample.files:
         found = read_json(task.done(file))
         words.update(found["words"])
         white_space_words += found["white_space_words"]
-    return WordCounts(words, white_space_words)
+        for word, some in found.get("patients", {}).items():
+            _add(whom, word, some, patients)
+    return WordCounts(words, white_space_words, whom)
 
 
 @dataclass(frozen=True)
 class CountWords:
-    """Write the counts of the drawn lines of a file."""
+    """Write the counts of the drawn lines of a file, and at most `patients` patients of each word."""
 
     options: TextOptions
+    patients: int = 0
 
     def done(self, lines: DrawnLines) -> Path:
         """The counts."""
         return lines.path.with_suffix(COUNTS)
 
     def __call__(self, lines: DrawnLines) -> None:
-        write_json(self.done(lines), _counter_of(self.options).count(lines.read())._asdict())
+        counter = _counter_of(self.options)
+        words, white_space_words, _ = counter.count(lines.read())
+        found: dict[str, object] = {"words": words, "white_space_words": white_space_words}
+        if self.patients:
+            whom = counter.patients(lines.read(), lines.patients().tolist(), self.patients)
+            found["patients"] = {word: sorted(some) for word, some in whom.items()}
+        write_json(self.done(lines), found)
 
 
 class WordCounter:
@@ -74,6 +89,19 @@ class WordCounter:
                 words[word] += times
         return WordCounts(words, white_space_words)
 
+    def patients(self, lines: Iterable[str], patients: Iterable[int], most: int) -> dict[str, set[int]]:
+        """At most so many patients of each word of these lines, each of which is about one."""
+        parts: dict[str, set[int]] = {}
+        for line, patient in zip(lines, patients, strict=True):
+            for part in {*line.split(" ")} if self.by_word else (line,):
+                _add(parts, part, (patient,), most)
+        words: dict[str, set[int]] = {}
+        for part, some in parts.items():
+            for shorter in self.cut_at_marks(part) if self.cut_at_marks else (part,):
+                for word in self.words_of(shorter):
+                    _add(words, word, some, most)
+        return words
+
     def _shorter(self, parts: Counter[str]) -> Counter[str]:
         if not self.cut_at_marks:
             return parts
@@ -82,6 +110,15 @@ class WordCounter:
             for shorter in self.cut_at_marks(part):
                 found[shorter] += times
         return found
+
+
+def _add(held: dict[str, set[int]], word: str, patients: Iterable[int], most: int) -> None:
+    """Add patients of a word, as long as fewer than `most` are held."""
+    own = held.setdefault(word, set())
+    for patient in patients if len(own) < most else ():
+        own.add(patient)
+        if len(own) == most:
+            break
 
 
 @cache

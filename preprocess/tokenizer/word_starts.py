@@ -64,5 +64,5 @@ def words_of(candidates: np.ndarray, starts: np.ndarray) -> Words:
     left = np.searchsorted(run, run, side="right") - np.arange(len(first))
     subwords = np.cumsum(candidates)  # (T,)
     ends = np.empty(len(first) + 1, dtype=np.int64)
-    ends[:-1], ends[-1] = subwords[first] - 1, subwords[-1]
+    ends[:-1], ends[-1] = subwords[first] - 1, np.count_nonzero(candidates)
     return Words(first, ends, left)

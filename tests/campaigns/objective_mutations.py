@@ -39,17 +39,17 @@ MUTATIONS = [
         "Samples(uniforms, self.cfg.generator_temperature)", "Samples(uniforms, 1.0)", "tests/alibert_fairseq/models/test_electra.py",
     ),
     Mutation(
-        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original))",
-        "fake.ne(batch.flat(src_tokens)))", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
+        "labels against the masked input", "alibert_fairseq/models/electra.py", "fake.ne(original), predictable)",
+        "fake.ne(batch.flat(src_tokens)), predictable)", "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
         "labels of all drawn positions, right guesses too", "alibert_fairseq/models/electra.py",
-        "fake.ne(original))", "fake.ne(fake).index_fill(0, batch.masked, True))",
+        "fake.ne(original), predictable)", "fake.ne(fake).index_fill(0, batch.masked, True), predictable)",
         "tests/alibert_fairseq/models/test_electra.py::test_a_generator_that_is_right_leaves_nothing_replaced",
     ),
     Mutation(
-        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original))",
-        "fake.eq(original))", ELECTRA,
+        "inverted labels, 1 for original", "alibert_fairseq/models/electra.py", "fake.ne(original), predictable)",
+        "fake.eq(original), predictable)", ELECTRA,
     ),
     Mutation(
         "samples scattered nowhere: the discriminator reads masks", "alibert_fairseq/models/electra.py",
@@ -65,7 +65,7 @@ MUTATIONS = [
     ),
     Mutation(
         "padding counts in the mean of the discriminator's loss", "alibert_fairseq/criterions/electra.py",
-        "masked / len(detection)", 'masked / sample["net_input"]["src_tokens"].numel()', ELECTRA,
+        "(masked / tokens)", '(masked / sample["net_input"]["src_tokens"].numel())', ELECTRA,
     ),
     Mutation(
         "discriminator's loss over drawn positions only", "alibert_fairseq/criterions/electra.py",
@@ -74,7 +74,7 @@ MUTATIONS = [
     ),
     Mutation(
         "weight 50 with a sum in the place of a mean", "alibert_fairseq/criterions/electra.py",
-        "found * (masked / len(detection))", "found * masked", ELECTRA,
+        "found * (masked / tokens)", "found * masked", ELECTRA,
     ),
     Mutation(
         "only the word table shared", "alibert_fairseq/models/encoder.py", "for name in EMBEDDINGS:",
@@ -216,9 +216,9 @@ MUTATIONS = [
         "tests/alibert_fairseq/data/test_word_starts.py::test_special_tokens_are_found_wherever_they_stand",
     ),
     Mutation(
-        "a letter with an accent starts a word", "alibert_fairseq/data/word_starts.py",
-        "marked = np.array([dictionary[i].startswith(mark) for i",
-        "marked = np.array([dictionary[i].startswith(mark) or not dictionary[i].isascii() for i",
+        "a letter with an accent starts a word", "preprocess/tokenizer/word_starts.py",
+        "marked = np.array([symbol.startswith(mark) for symbol",
+        "marked = np.array([symbol.startswith(mark) or not symbol.isascii() for symbol",
         "tests/alibert_fairseq/data/test_word_starts.py::test_the_marks_decide_whatever_the_letters",
     ),
     Mutation(
@@ -417,7 +417,7 @@ MUTATIONS = [
     ),
     Mutation(
         "modern detection: the mean over the judged tokens alone", "alibert_fairseq/criterions/electra.py",
-        "masked / len(detection)", "masked / (len(detection) if output.judged is None else output.judged.sum())",
+        "(masked / tokens)", "(masked / (len(detection) if output.judged is None else output.judged.sum()))",
         f"{MODERN}::test_replaced_token_detection",
     ),
     Mutation(

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alibert_fairseq.data.dictionary import word_starts
 from alibert_fairseq.data.mask_units import select_units, words_of
 from alibert_fairseq.data.masking import MASK_UNITS, MaskingRule, corrupt, generator_for
-from alibert_fairseq.data.word_starts import word_starts
 from alibert_fairseq.tasks.masked_lm import AliBertMaskedLMConfig, AliBertMaskedLMTask
 from alibert_fairseq.tasks.segment_pairs import SegmentPairsConfig, SegmentPairsTask
 from preprocess.binarize import binarize

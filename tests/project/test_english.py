@@ -19,6 +19,7 @@ MOST_WORDS = 35  # of a sentence; 20 is the rule
 MOST_WORDS_OF_HELP = 25
 PACKAGES = ("alibert", "alibert_common", "alibert_fairseq", "downstream", "fairseq_compat", "preprocess")
 COMMANDS = (
+    "preprocess.check_anonymity",
     "preprocess.ingest", "preprocess.clean", "preprocess.pseudonymise",
     "preprocess.deduplicate", "preprocess.mix", "preprocess.train_tokenizer",
     "preprocess.compare_tokenizers", "preprocess.binarize", "preprocess.corpus", "alibert_fairseq.launch",

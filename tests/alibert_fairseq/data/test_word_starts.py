@@ -9,8 +9,7 @@ from published_tokenizers import EVERY_KIND
 from published_tokenizers import write_tokenizer as write_published
 
 from alibert_common.errors import InputError
-from alibert_fairseq.data.dictionary import load_dictionary, mask_id, special_ids, subword_ids
-from alibert_fairseq.data.word_starts import word_starts
+from alibert_fairseq.data.dictionary import load_dictionary, mask_id, special_ids, subword_ids, word_starts
 from preprocess.tokenizer.load import load_tokenizer
 from preprocess.tokenizer.special_tokens import symbols_of, write_symbols
 

@@ -1,0 +1,145 @@
+"""check-anonymity finds what was planted: tokens, witnesses and files that do not fit the proof."""
+
+import ast
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from anonymity_helpers import anonymous, random_documents
+from binarize_helpers import items
+from corpus_helpers import run, write_tokenizer
+
+from preprocess import check_anonymity
+from preprocess.check_anonymity import Violation, check
+from preprocess.databin.document_records import read_records, records_path, written_lines
+
+K = 2
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    place = tmp_path_factory.mktemp("made")
+    return anonymous(place, write_tokenizer(place / "tokenizer"), random_documents(8, 20), K, 2)
+
+
+@pytest.fixture
+def data_bin(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path / "out"))
+
+
+def signed(data_bin):
+    """The data-bin with the digests of its files as they are now, as an attacker would write them."""
+    proof = json.loads((data_bin / "anonymity.json").read_text())
+    proof["sha256"] = {name: hashlib.sha256((data_bin / name).read_bytes()).hexdigest() for name in proof["sha256"]}
+    (data_bin / "anonymity.json").write_text(json.dumps(proof))
+    return data_bin
+
+
+def rows(data_bin, n=2):
+    return np.fromfile(data_bin / f"anonymity.{n}-grams", np.int64).reshape(-1, 1 + K)
+
+
+def set_rows(data_bin, rows, n=2):
+    rows.tofile(data_bin / f"anonymity.{n}-grams")
+
+
+def patients(data_bin):
+    """For each token, the patient of its document."""
+    lines, records = items(data_bin / "train"), [record.patient for record in read_records(data_bin / "train")]
+    document = np.cumsum([len(line) == 1 for line in lines])
+    return np.repeat(np.array(records)[document], [len(line) for line in lines])
+
+
+def test_it_imports_nothing_of_the_project():
+    names = set()
+    for node in ast.walk(ast.parse(Path(check_anonymity.__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {node.module} if isinstance(node, ast.ImportFrom) else {alias.name for alias in node.names}
+    assert not any(name.startswith(("alibert", "preprocess", "fairseq", "downstream")) for name in names)
+
+
+@pytest.mark.parametrize("name", ["train.bin", "train.idx", "train.predictable", "anonymity.2-grams", "dict.txt"])
+def test_a_file_that_was_changed_is_found(data_bin, name):
+    with open(data_bin / name, "r+b") as file:
+        file.seek(20)
+        byte = file.read(1)
+        file.seek(20)
+        file.write(bytes([byte[0] ^ 1]))
+    with pytest.raises(Violation, match=f"{name}: not the file that the proof is about"):
+        check(data_bin)
+
+
+def test_every_token_that_may_not_be_learned_is_missed_when_it_is_marked(data_bin):
+    """Each bit that is 0 is set alone, for words and for ends of lines."""
+    tokens = np.fromfile(data_bin / "train.bin", np.uint16)
+    marks = np.unpackbits(np.fromfile(data_bin / "train.predictable", np.uint8))
+    planted = np.flatnonzero(marks[: len(tokens)] == 0)
+    assert len(planted) > 50 and (tokens[planted] == 2).any()
+    for place in planted[:: len(planted) // 25].tolist():
+        changed = marks.copy()
+        changed[place] = 1
+        np.packbits(changed).tofile(data_bin / "train.predictable")
+        with pytest.raises(Violation, match=r"train.bin, document d\d+, token \d+: (a word to learn|learned, unlike)"):
+            check(signed(data_bin))
+
+
+def test_two_witnesses_of_one_patient_are_found(data_bin):
+    own, whom = rows(data_bin), patients(data_bin)
+    own[3, 2] = own[3, 1]
+    assert whom[own[3, 1]] == whom[own[3, 2]]
+    set_rows(data_bin, own)
+    with pytest.raises(Violation, match="2-grams, row 4: no run of words of 2 patients"):
+        check(signed(data_bin))
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 4000, -4000, 2**40])
+def test_a_witness_elsewhere_is_found(data_bin, shift):
+    own = rows(data_bin)
+    own[5, 2] += shift
+    set_rows(data_bin, own)
+    with pytest.raises(Violation, match="2-grams, row 6: no run of words of 2 patients"):
+        check(signed(data_bin))
+
+
+def test_a_part_of_a_word_is_no_witness(data_bin):
+    own = rows(data_bin, 1)
+    long = int(np.flatnonzero(own[:, 0] > 1)[0])
+    own[long, 0] -= 1
+    set_rows(data_bin, own, 1)
+    with pytest.raises(Violation, match=f"1-grams, row {long + 1}: no run of words"):
+        check(signed(data_bin))
+
+
+def test_a_proof_that_lacks_a_run_is_found(data_bin):
+    set_rows(data_bin, rows(data_bin)[::2])
+    with pytest.raises(Violation, match="a word to learn of a run without proof"):
+        check(signed(data_bin))
+
+
+def test_patients_who_were_one_are_found(data_bin):
+    records = list(read_records(data_bin / "train"))
+    with written_lines(records_path(data_bin / "train")) as lines:
+        lines.writelines(record._replace(patient="p0").line + "\n" for record in records)
+    with pytest.raises(Violation, match="no run of words of 2 patients"):
+        check(signed(data_bin))
+    with written_lines(records_path(data_bin / "train")) as lines:
+        lines.writelines(
+            record._replace(patient="p" * (number > 0)).line + "\n" for number, record in enumerate(records)
+        )
+    with pytest.raises(Violation, match="of which only some have a patient"):
+        check(signed(data_bin))
+
+
+def test_the_command(data_bin, tmp_path):
+    good = run("preprocess.check_anonymity", data_bin)
+    assert good.returncode == 0 and good.stdout == (
+        f"{data_bin}: each run of 1 to 2 words to learn is of 2 patients or more\n"
+    )
+    (data_bin / "train.idx").write_bytes(b"")
+    bad = run("preprocess.check_anonymity", data_bin, "--passes", 2)
+    assert bad.returncode == 1 and bad.stderr.startswith(f"violation: {data_bin}: train.idx: not the file")
+    none = run("preprocess.check_anonymity", tmp_path)
+    assert none.returncode == 2 and "give a data-bin of binarize --min-patients" in none.stderr
