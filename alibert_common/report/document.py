@@ -80,7 +80,7 @@ class Picture(NamedTuple):
 class Section:
     """A heading and the blocks below it; a string is a paragraph.
 
-    A whole report also has a language, and a table of contents or none.
+    A whole report also has a language, and a table of contents or none. Without one it is printed without wide margins.
     """
 
     title: str

@@ -55,7 +55,7 @@ def _data(subject: Subject) -> dict[str, Any]:
     return {
         "documents": data.documents(), "patients": data.patients(), "documents_without_patient": data.unnamed,
         "sources": data.sources, "canaries": len(subject.probes),
-        "anonymity": read_json(file) if file.is_file() else None,
+        "anonymity": read_json(file)["counts"] if file.is_file() else None,
     }  # fmt: skip
 
 

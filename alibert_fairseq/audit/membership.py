@@ -2,7 +2,8 @@
 
 The loss of a document is the mean cross-entropy over masked places, in nats, of several maskings of 15 % of its
 tokens. The simple score of the audited model is its loss, with the sign changed. The calibrated one is the loss of the
-reference, less that of the audited model. Source: Mireshghallah et al. 2022, arXiv 2203.03929.
+reference, less that of the audited model. Source: Mireshghallah et al. 2022, arXiv 2203.03929. The standardised one is
+the calibrated one times the square root of the number of masked places: a short document is never a sure case.
 The score of a patient is the mean over the documents, weighted by their masked places.
 Shapes: N documents, P patients, K maskings.
 """
@@ -51,7 +52,7 @@ def losses(
 def attack(
     audited: np.ndarray, reference: np.ndarray, members: np.ndarray, patients: np.ndarray, seed: int
 ) -> dict[str, Separation]:
-    """The separation by the simple and by the calibrated score, of documents and of patients.
+    """The separation by the simple, the calibrated and the standardised score, of documents and of patients.
 
     audited, reference: (N, 2) of `losses`; members: (N,) bool; patients: (N,). `control` is the simple score of the
     reference, which has read none of the documents.
@@ -64,7 +65,8 @@ def attack(
             sums = np.stack([np.bincount(owners, model[:, column], len(keys)) for column in (0, 1)])
             means.append(sums[0] / np.maximum(sums[1], 1))
         mine, theirs = means
-        side, people = members[first], patients[first]
-        for name, score in (("simple", -mine), ("calibrated", theirs - mine), ("control", -theirs)):
+        side, people, root = members[first], patients[first], np.sqrt(sums[1])  # of the same places in both models
+        scores = {"simple": -mine, "calibrated": theirs - mine, "standardised": (theirs - mine) * root}
+        for name, score in (scores | {"control": -theirs}).items():
             found[f"{unit}, {name}"] = separation(score, side, people, seed)
     return found

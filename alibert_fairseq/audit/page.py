@@ -11,6 +11,8 @@ from alibert_fairseq.audit.vocabulary import MOST
 
 PHRASES = Path(__file__).with_name("phrases.yaml")
 LANGUAGES = ("en", "fr")
+ATTACKS = ("simple", "calibrated", "standardised")
+MOST_SOURCES = 10  # that are named
 ENOUGH_HELD_OUT = 1000  # patients, for a false positive rate of 0.1 %
 
 
@@ -58,7 +60,11 @@ class Page:
 
     def _sources(self) -> Section:
         data = self.figures["data"]
-        sources = ", ".join(f"{name} ({self.number(count)})" for name, count in data["sources"].items())
+        largest = sorted(data["sources"].items(), key=lambda one: -one[1])
+        names = [f"{name} ({self.number(count)})" for name, count in largest[:MOST_SOURCES]]
+        if left := largest[MOST_SOURCES:]:
+            names.append(self.say("more_sources", count=len(left), documents=sum(count for _, count in left)))
+        sources = ", ".join(names)
         known = {"documents": data["documents"], "patients": data["patients"]}
         blocks: list[Block] = [self.say("sources_text", sources=sources, **known)]
         if count := data["documents_without_patient"]:
@@ -129,7 +135,7 @@ class Page:
         head = [self.say("attack"), "AUC", *(self.say("found_at", share=self.share(float(rate))) for rate in rates)]
         rows = []
         for unit in units:
-            for score in ("simple", "calibrated"):
+            for score in ATTACKS:
                 one = found[f"{unit}, {score}"]
                 found_at = [self.interval(one["true_positives"][rate], percent=True) for rate in rates]
                 rows.append([f"{self.say(score)}, {self.say(unit)}", self.interval(one["auc"]), *found_at])
@@ -181,10 +187,10 @@ class Page:
         from alibert_common.report.plots import COLOURS, plt, png
 
         figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
-        for number, score in enumerate(("simple", "calibrated")):
+        for number, score in enumerate(ATTACKS):
             false, true = zip(*found[f"patient, {score}"]["curve"], strict=True)
             line = axes.step(false, true, where="post", color=COLOURS[number], label=self.say(score))
-            line[0].set_linestyle(("-", "--")[number])
+            line[0].set_linestyle(("-", "--", "-.")[number])
         axes.plot([0.001, 1], [0.001, 1], color="black", linestyle=":")
         axes.set(xscale="log", yscale="log", xlim=(0.001, 1), ylim=(0.001, 1))
         axes.set(xlabel=self.say("false_axis"), ylabel=self.say("true_axis"))

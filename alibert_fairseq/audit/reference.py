@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import MANIFEST, Stage, identity
+from alibert_common.provenance import Stage, identity
 from alibert_fairseq.audit.texts import Data, of_reference
 from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, train
 from alibert_fairseq.lineage.run import Run, checkpoints_in
@@ -28,7 +28,7 @@ def prepare(data: Data, data_bins: list[Path], folder: Path) -> str:
         }
         with resumable_directory(place, STAGE, {"settings": "first half", "inputs": identity([data_bin])}) as work:
             if work is not None:
-                write_subset(data_bin, work.directory, kept, left_out=(MANIFEST,))
+                write_subset(data_bin, work.directory, kept)
         places.append(place.absolute())
     return ":".join(map(str, places))
 

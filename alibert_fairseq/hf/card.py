@@ -49,9 +49,9 @@ def _audit(figures: dict) -> dict[str, str]:
         "patients who must have a word that is learned": str(rule["min_patients"]) if rule else "1 (no rule)",
     }
     for unit in ("document", "patient"):
-        calibrated = membership[f"{unit}, calibrated"]
+        calibrated, standardised = (membership[f"{unit}, {score}"] for score in ("calibrated", "standardised"))
         found[f"membership of a {unit}, AUC (0.5 is chance)"] = _with_interval(calibrated["auc"])
-        at_one_percent = _with_interval(calibrated["true_positives"]["0.01"])
+        at_one_percent = _with_interval(standardised["true_positives"]["0.01"])
         found[f"membership of a {unit}, share found at 1 % false alarms"] = at_one_percent
     for one in (figures["exposure"] or {"by_copies": []})["by_copies"]:
         copies = f"{one['copies']} document{'s' * (one['copies'] > 1)}"

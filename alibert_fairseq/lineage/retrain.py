@@ -8,7 +8,7 @@ from pathlib import Path
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import read_json, read_text, write_json, written_whole
 from alibert_common.output_dir import resumable_directory
-from alibert_common.provenance import MANIFEST, Stage, digest_of, identity
+from alibert_common.provenance import Stage, digest_of, identity
 from alibert_fairseq.callbacks.metrics_log import LOG
 from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, LAST, train
 from alibert_fairseq.lineage.documents import Found, TrainingDocuments
@@ -69,7 +69,7 @@ def _write_data_bin(data_bin: Path, output: Path, found: list[Found]) -> None:
     key = {"settings": {"documents": digest_of(listed)}, "inputs": identity([data_bin])}
     with resumable_directory(output, STAGE, key) as work:
         if work is not None:
-            take_out(data_bin, work.directory, listed, left_out=(MANIFEST,))
+            take_out(data_bin, work.directory, listed)
             work.manifest = {"taken_out": {split: len(several) for split, several in listed.items()}}
 
 

@@ -1,6 +1,5 @@
 """From the training text of data-bins to what makes a training on it k-anonymous, and what proves it."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 
 from alibert_common.errors import InputError
 from alibert_common.executors.base import Engine
-from alibert_common.files import write_json
+from alibert_common.files import sha256_of, write_json
 from alibert_common.output_dir import Work
 from preprocess.anonymity.common import CommonNgrams
 from preprocess.anonymity.counting import FindCommon, FindNgrams
@@ -134,13 +133,5 @@ def _described(directory: Path, text: TokenText, vocabulary: Vocabulary, proofs:
         "mark": vocabulary.mark,
         "dictionary": next(iter(dictionaries)),
         "proofs": proofs,
-        "sha256": {name: _digest(directory / name) for name in files},
+        "sha256": {name: sha256_of(directory / name) for name in files},
     }
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

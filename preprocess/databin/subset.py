@@ -5,26 +5,22 @@ from pathlib import Path
 
 import numpy as np
 
+from preprocess.databin.document_records import ENDING as RECORDS
 from preprocess.databin.document_records import read_records, records_path, written_lines
 from preprocess.databin.fairseq_writer import Writer
+from preprocess.databin.predictable import ENDING as PREDICTABLE
 from preprocess.databin.predictable import Predictable, predictable_path, written_bits
 from preprocess.databin.split_reader import documents_in, line_sizes, token_ids
-from preprocess.databin.taken_out import second_name
+from preprocess.databin.taken_out import second_names
 from preprocess.tokenizer.special_tokens import read_layout
 
 
-def write_subset(data_bin: Path, output: Path, kept: Mapping[str, np.ndarray], left_out: tuple[str, ...] = ()) -> None:
-    """Write the data-bin to the folder `output` with the documents {split: (D,) bool}.
-
-    What may be learned of them stays the same.
-    Other files have a second name there, but for those of the names in `left_out`.
-    """
-    end = read_layout(data_bin).end
+def write_subset(data_bin: Path, output: Path, kept: Mapping[str, np.ndarray]) -> None:
+    """Write the data-bin to the folder `output` with the documents {split: (D,) bool}; what may be learned stays."""
+    end, endings = read_layout(data_bin).end, (".bin", ".idx", RECORDS, PREDICTABLE)
     for split, chosen in kept.items():
         _write_split(data_bin / split, output / split, chosen, end)
-    for file in sorted(data_bin.iterdir()):
-        if file.is_file() and file.name not in left_out and file.name.partition(".")[0] not in kept:
-            second_name(file, output / file.name)
+    second_names(data_bin, output, {f"{split}{ending}" for split in kept for ending in endings})
 
 
 def _write_split(prefix: Path, output: Path, chosen: np.ndarray, end: int) -> None:

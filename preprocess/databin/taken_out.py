@@ -6,12 +6,13 @@ training, and their masks, are the same but for the documents that were taken ou
 
 import os
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from alibert_common.files import written_whole
+from alibert_common.provenance import MANIFEST
 from preprocess.databin.document_records import (
     ENDING,
     DocumentRecord,
@@ -22,26 +23,21 @@ from preprocess.databin.document_records import (
 from preprocess.databin.split_reader import document_places, token_ids
 from preprocess.tokenizer.special_tokens import read_layout
 
+PROOF = "anonymity."  # how the names of its files begin; it is about the whole text
 TAKEN_OUT = DocumentRecord("", "", "")  # the record of such a document says nothing of it
 
 
-def take_out(
-    data_bin: Path, output: Path, numbers: Mapping[str, Collection[int]], left_out: Iterable[str] = ()
-) -> None:
-    """Write the data-bin to the folder `output` without the documents {split: numbers}.
+def take_out(data_bin: Path, output: Path, numbers: Mapping[str, Collection[int]]) -> None:
+    """Write the data-bin to the folder `output` without the documents {split: numbers}; what may be learned stays.
 
-    Files that do not change have a second name there; those of the names in `left_out` are left out. Raises InputError
-    as document_places and read_records do.
+    Raises InputError as document_places and read_records do.
     """
-    pad = read_layout(data_bin).pad
-    for file in sorted(path for path in data_bin.iterdir() if path.is_file() and path.name not in left_out):
-        split = file.name.partition(".")[0]
-        if numbers.get(split) and file.name == f"{split}.bin":
-            _blank(data_bin / split, output / file.name, numbers[split], pad)
-        elif numbers.get(split) and file.name == f"{split}{ENDING}":
-            _write_records(data_bin / split, output / split, numbers[split])
-        else:
-            second_name(file, output / file.name)
+    pad, written = read_layout(data_bin).pad, set[str]()
+    for split, chosen in numbers.items():
+        _blank(data_bin / split, output / f"{split}.bin", chosen, pad)
+        _write_records(data_bin / split, output / split, chosen)
+        written |= {f"{split}.bin", f"{split}{ENDING}"}
+    second_names(data_bin, output, written)
 
 
 def _blank(prefix: Path, output: Path, numbers: Collection[int], pad: int) -> None:
@@ -62,10 +58,17 @@ def _write_records(prefix: Path, output: Path, numbers: Collection[int]) -> None
             lines.write((TAKEN_OUT if number in chosen else record).line + "\n")
 
 
-def second_name(file: Path, output: Path) -> None:
-    """Have a file under a second name too; a copy where the file system has no hard links."""
-    output.unlink(missing_ok=True)
-    try:
-        os.link(file, output)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(file, output)
+def second_names(data_bin: Path, output: Path, written: Collection[str]) -> None:
+    """Have all files of a data-bin in `output` too, but those of the names `written`, its manifest and its proof.
+
+    Files are copied where the file system has no hard links.
+    """
+    for file in sorted(path for path in data_bin.iterdir() if path.is_file()):
+        other = output / file.name
+        if file.name in written or file.name == MANIFEST or file.name.startswith(PROOF):
+            continue
+        other.unlink(missing_ok=True)
+        try:
+            os.link(file, other)
+        except OSError:
+            shutil.copyfile(file, other)

@@ -359,6 +359,61 @@ MUTATIONS = [
         "if unknown := list(", "if False and list(",
         "tests/downstream/data/test_patients.py::test_a_document_without_patient_or_with_two_is_refused",
     ),
+    Mutation(
+        "audit: no held-out documents", "alibert_fairseq/audit/texts.py",
+        'if not Path(f"{data_bins[0] / VALID}.idx").exists():', "if False:",
+        "tests/alibert_fairseq/audit/test_audit.py::test_what_cannot_be_audited_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "audit: fewer than 100 members", "alibert_fairseq/audit/texts.py",
+        "if members < LEAST_MEMBERS:", "if False:",
+        "tests/alibert_fairseq/audit/test_audit.py::test_what_cannot_be_audited_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "audit: data-bin that is gone", "alibert_fairseq/lineage/run.py",
+        "if not Path(path).is_dir():", "if False:",
+        "tests/alibert_fairseq/audit/test_audit.py::test_what_cannot_be_audited_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "audit: another data-bin", "alibert_fairseq/lineage/run.py",
+        'if self.task_state.get("data", here := manifest_digests(self.cfg.task.data)) != here:', "if False:",
+        "tests/alibert_fairseq/audit/test_audit.py::test_what_cannot_be_audited_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "audit: patients of some documents only", "alibert_fairseq/audit/texts.py",
+        "    tally.check(data_bins[0])\n", "    pass\n",
+        "tests/alibert_fairseq/audit/test_audit.py::test_a_source_where_some_patients_are_missing_is_refused",
+    ),
+    Mutation(
+        "audit: card of another checkpoint", "alibert_fairseq/hf/export.py",
+        'if figures.get("model", {}).get("sha256") != sha256_of(checkpoint):', "if False:",
+        "tests/alibert_fairseq/audit/test_audit.py::test_the_card_of_an_export_has_the_figures_of_its_own_audit",
+    ),
+    Mutation(
+        "lineage: no such document", "alibert_fairseq/lineage/documents.py",
+        "if missing := [", "if False and [",
+        "tests/alibert_fairseq/lineage/test_lineage.py::test_what_has_no_answer_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "lineage: order that does not fit metrics.jsonl", "alibert_fairseq/lineage/order.py",
+        "if (last.epoch, tokens) != (update.epoch, update.tokens):", "if False:",
+        "tests/alibert_fairseq/lineage/test_lineage.py::test_what_has_no_answer_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "lineage: metrics.jsonl with a gap", "alibert_fairseq/lineage/run.py",
+        "if update.number != len(updates) + 1:", "if False:",
+        "tests/alibert_fairseq/lineage/test_lineage.py::test_what_has_no_answer_is_refused_in_one_sentence",
+    ),
+    Mutation(
+        "retrain: output of another retraining", "alibert_fairseq/lineage/retrain.py",
+        "and read_json(output / SETTINGS) != settings:", "and False:",
+        "tests/alibert_fairseq/lineage/test_lineage.py::test_a_second_retraining_resumes_and_another_one_is_refused",
+    ),
+    Mutation(
+        "retrain: file without a name", "alibert_fairseq/lineage/retrain.py",
+        "    if not names:\n", "    if False:\n",
+        "tests/alibert_fairseq/lineage/test_lineage.py::test_a_second_retraining_resumes_and_another_one_is_refused",
+    ),
 ]  # fmt: skip
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python tests/campaigns/lineage.py DATA_BIN --output lineage [--documents 50] [--updates 300] [--seed 1]
 
-DATA_BIN is one of binarize. A model of one layer trains on it with the order of recipes/pretrain/tiny_modern.sh. Its
+DATA_BIN is one of binarize. A model of two layers trains on it with the order of recipes/pretrain/tiny_modern.sh. Its
 twin trains on a data-bin of the same sizes, in which every token is the number of its document, and notes what it
 reads. For each drawn document, the update that `lineage` names must be the first that the twin has read it in. Then the
 document that was read last of all drawn ones is taken out: `retrain` must give the weights of a training that never had
@@ -35,7 +35,7 @@ from preprocess.tokenizer.special_tokens import read_symbols  # noqa: E402
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes/pretrain/tiny_modern.sh"
 FIRST = 4  # ids of special tokens before
-SMALL = ["--encoder-layers", "1", "--distributed-world-size", "1", "--cpu", "--num-workers", "0"]
+SMALL = ["--encoder-layers", "2", "--distributed-world-size", "1", "--cpu", "--num-workers", "0"]
 
 
 def write_twin(data_bin: Path, output: Path) -> int:

@@ -10,8 +10,9 @@ import pytest
 from patients_training import audit, figures, make_data_bin, train, write_documents
 
 from alibert_common.errors import InputError
+from alibert_common.report.html import render
 from alibert_common.yaml_config import read_yaml
-from alibert_fairseq.audit.page import LANGUAGES, PHRASES
+from alibert_fairseq.audit.page import LANGUAGES, PHRASES, Page
 from alibert_fairseq.audit.texts import choose, of_reference, read_data
 from alibert_fairseq.hf.export import export
 from preprocess.databin.document_records import read_records
@@ -163,3 +164,15 @@ def test_the_card_of_an_export_has_the_figures_of_its_own_audit(audited, tmp_pat
     with pytest.raises(InputError, match="audit.json: is no audit of .*checkpoint_1_4.pt; give that of this"):
         export(audited / "save/checkpoint_1_4.pt", tokenizer, tmp_path / "none", audit=audited / "audit/audit.json")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_page_of_many_sources_names_the_largest(audited):
+    found = figures(audited)
+    found["exposure"] = None
+    found["data"] |= {"sources": {f"ward-{n}": n for n in range(1, 31)}, "documents_without_patient": 465}
+    text = {language: render(Page(found, language).report()) for language in LANGUAGES}
+    assert "ward-30 (30), " in text["en"] and "ward-20" not in text["en"] and "20 more (210)" in text["en"]
+    assert "20 autres (210)" in text["fr"] and "No canary was planted" in text["en"]
+    assert "465 documents do not name" in text["en"] and "per patient</th>" not in text["en"]
+    found["data"]["anonymity"] = {"min_patients": 5, "ngram_words": 3}
+    assert "no run of up to 3 words, that fewer than 5 patients have" in render(Page(found, "en").report())

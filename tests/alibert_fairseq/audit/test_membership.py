@@ -106,6 +106,7 @@ def test_the_score_of_a_patient_is_the_mean_over_the_documents_by_their_places()
     reference = np.array([[4.0, 2], [20.0, 10], [3.0, 3], [8.0, 8]])
     found = attack(audited, reference, np.array([True, True, False, False]), np.array([7, 7, 9, 5]), seed=1)
     assert found["patient, simple"].members == 1 and found["patient, simple"].others == 2
+    assert found["patient, standardised"].auc.value == 0  # -0.67 x 3.5 against -1 x 1.7 and 0
     # Patient 7: (2 + 30) / 12 = 2.67, calibrated 24 / 12 - 2.67 < 0; the others: 2 and 1, calibrated -1 and 0.
     assert found["patient, simple"].auc.value == 0 and found["patient, calibrated"].auc.value == 0.5
 
