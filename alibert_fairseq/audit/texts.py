@@ -5,6 +5,7 @@ the audited model alone. Documents to validate on are known to neither.
 Shapes: D documents of a split, T tokens of a row.
 """
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,14 +76,14 @@ def read_data(data_bins: Sequence[Path]) -> Data:
 
 
 def _read_split(prefix: Path, tally: PatientTally) -> Split:
-    keys, canaries = list[int](), list[bool]()
+    keys, canaries = array("Q"), bytearray()
     for record in read_records(prefix):
         keys.append(tally.key(*record))
         canaries.append(record.source == SOURCE)
     places = document_places(prefix)
     if len(places) != len(keys):
         raise InputError(f"{prefix}: has {len(places):,} documents and {len(keys):,} records; make the data-bin again.")
-    return Split(prefix, places, np.array(keys, np.uint64), np.array(canaries, bool))
+    return Split(prefix, places, np.frombuffer(keys, np.uint64), np.frombuffer(canaries, bool))
 
 
 def of_reference(patients: np.ndarray) -> np.ndarray:
@@ -96,35 +97,37 @@ def choose(data: Data, most: int, length: int, begin: int, seed: int) -> list[Te
     Patients who are on both sides are left out. Raises InputError where too few are left.
     """
     known, held_out = (np.concatenate([split.patients for split in side]) for side in (data.train, data.valid))
-    generator = np.random.default_rng((seed, 3))
-    sides = []
+    generator, chosen = np.random.default_rng((seed, 3)), list[Text]()
     for splits, others, member in ((data.train, held_out, True), (data.valid, known, False)):
-        fitting = [
-            (split, int(number))
-            for split in splits
-            for number in np.flatnonzero(
-                ~split.canaries
-                & ~np.isin(split.patients, others)
-                & (~of_reference(split.patients) if member else np.ones(len(split.patients), bool))
-            )
-        ]
-        if len(fitting) > most:
-            fitting = [fitting[place] for place in np.sort(generator.choice(len(fitting), most, replace=False))]
-        sides.append([_text(split, number, member, length, begin) for split, number in fitting])
-    _check(data, len(sides[0]), len(sides[1]))
-    return sides[0] + sides[1]
+        fitting = [np.flatnonzero(_fits(split, others, member)) for split in splits]
+        ends = np.cumsum([len(numbers) for numbers in fitting])
+        _check(data, int(ends[-1]), member)
+        drawn = np.arange(ends[-1])
+        if len(drawn) > most:
+            drawn = np.sort(generator.choice(drawn, most, replace=False))
+        for place in drawn.tolist():
+            of_split = int(ends.searchsorted(place, side="right"))
+            number = fitting[of_split][place - ends[of_split]]  # counted from the end
+            chosen.append(_text(splits[of_split], int(number), member, length, begin))
+    return chosen
 
 
-def _check(data: Data, members: int, held_out: int) -> None:
+def _fits(split: Split, others: np.ndarray, member: bool) -> np.ndarray:
+    """(D,) bool: the documents to test, of patients who are not among the others."""
+    fitting = ~split.canaries & ~np.isin(split.patients, others)
+    return fitting & ~of_reference(split.patients) if member else fitting
+
+
+def _check(data: Data, documents: int, member: bool) -> None:
     place = data.train[0].prefix.parent
-    if members < LEAST_MEMBERS:
+    if member and documents < LEAST_MEMBERS:
         raise InputError(
-            f"{place}: only {members:,} documents can be tested as members, half of the training text, and the audit "
+            f"{place}: only {documents:,} documents can be tested as members, half of the training text, and the audit "
             f"needs {LEAST_MEMBERS}; train on more documents."
         )
-    if held_out < LEAST_HELD_OUT:
+    if not member and documents < LEAST_HELD_OUT:
         raise InputError(
-            f"{place}: only {held_out:,} documents of other patients are held out, and the audit needs "
+            f"{place}: only {documents:,} documents of other patients are held out, and the audit needs "
             f"{LEAST_HELD_OUT}; give mix a larger --valid."
         )
 

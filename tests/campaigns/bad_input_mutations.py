@@ -366,7 +366,7 @@ MUTATIONS = [
     ),
     Mutation(
         "audit: fewer than 100 members", "alibert_fairseq/audit/texts.py",
-        "if members < LEAST_MEMBERS:", "if False:",
+        "if member and documents < LEAST_MEMBERS:", "if False:",
         "tests/alibert_fairseq/audit/test_audit.py::test_what_cannot_be_audited_is_refused_in_one_sentence",
     ),
     Mutation(

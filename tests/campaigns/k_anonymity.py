@@ -1,4 +1,4 @@
-"""What does k-anonymous training hide, and what does it cost? docs/results/k_anonymity.md.
+"""What does k-anonymous training hide, and what does it cost?
 
     python tests/campaigns/k_anonymity.py DATA --output k-anonymity [--updates 1200] [--seeds 3] [--k 1 2 5 10]
 
