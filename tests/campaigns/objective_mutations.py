@@ -636,8 +636,8 @@ MUTATIONS = [
     ),
     Mutation(
         "causal: a token is its own answer", "alibert_fairseq/data/curriculum.py",
-        "following[:, :-1] = tokens[:, 1:].masked_fill(tokens[:, 1:] == begin, pad)",
-        "following[:, :-1] = tokens[:, :-1].masked_fill(tokens[:, 1:] == begin, pad)",
+        "following[:, :-1] = tokens[:, 1:].masked_fill(",
+        "following[:, :-1] = tokens[:, :-1].masked_fill(",
         "tests/alibert_fairseq/data/test_curriculum.py",
     ),
     Mutation(
