@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 EXPORTED = [
     "RECIPES", "Cleaning", "Deduplication", "Guess", "InputError", "Labeler", "MixWeights", "Pseudonymisation",
-    "ReadOptions", "Tagger", "TextOptions", "Word", "binarize", "clean", "deduplicate", "export", "fill_mask",
+    "ReadOptions", "Tagger", "TextOptions", "Word", "audit", "binarize", "clean", "deduplicate", "export", "fill_mask",
     "finetune", "ingest", "load", "mix", "normalize", "pretrain", "pseudonymise", "tag", "train_tokenizer",
 ]  # fmt: skip
 CLASSES = {"Labeler": "downstream.label", "Tagger": "downstream.tag"}  # fine-tuned models to use

@@ -216,6 +216,16 @@ def export(
     return Path(output)
 
 
+def audit(checkpoints: AnyPath, output: AnyPath, **options: object) -> dict[str, Any]:
+    """Measure what can be extracted from a model of a training, its --save-dir. Returns the figures of audit.json.
+
+    `options` are those of `alibert audit`, with underscores: `reference="audit-reference"`, `documents=500`.
+    """
+    command = [sys.executable, "-m", "alibert_fairseq.audit.command", str(checkpoints), *_words({"output": output})]
+    _run([*command, *_words(options)], environment())
+    return json.loads(Path(output, "audit.json").read_text(encoding="utf-8"))
+
+
 def load(
     folder: AnyPath,
     output: AnyPath,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from patients_training import audit, figures, make_data_bin, train, write_documents
 
+import alibert
 from alibert_common.errors import InputError
 from alibert_common.report.html import render
 from alibert_common.yaml_config import read_yaml
@@ -81,6 +82,7 @@ def test_a_second_call_does_nothing_and_a_killed_one_resumes(audited):
     before = (audited / "audit/audit.json").read_bytes()
     status, output = audit(audited, audited / "save", "--documents", "110")
     assert status == 0 and "there already" in output and (audited / "audit/audit.json").read_bytes() == before
+    assert alibert.audit(audited / "save", audited / "audit", documents=110) == json.loads(before)
     status, output = audit(
         audited, audited / "save", "--documents", "110", "--reference", audited / "audit-reference", output="other"
     )

@@ -81,9 +81,18 @@ class Trained:
         return next(own, None)
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    return Trained(tmp_path_factory.mktemp("mix"), "mix")
+
+
+LONG = [pytest.param(form, marks=pytest.mark.long) for form in FORMS if form != "mix"]
+
+
+@pytest.fixture(scope="module", params=["mix", *LONG])
 def trained(request, tmp_path_factory):
-    return Trained(tmp_path_factory.mktemp(request.param), request.param)
+    form = request.param
+    return request.getfixturevalue("mixed") if form == "mix" else Trained(tmp_path_factory.mktemp(form), form)
 
 
 def test_the_named_update_is_the_first_that_was_given_the_document(trained):
@@ -145,11 +154,6 @@ def lineage(trained, *words: object) -> tuple[int, str]:
     status, output = finish(command, cwd=trained.place, env=ENVIRONMENT)
     # The server of `forked` has imported fairseq-train, which turns its log on.
     return status, "".join(line for line in output.splitlines(keepends=True) if " | INFO | " not in line)
-
-
-@pytest.fixture(scope="module")
-def mixed(tmp_path_factory):
-    return Trained(tmp_path_factory.mktemp("mixed"), "mix")
 
 
 def test_the_sentences_of_a_document_and_of_a_patient(mixed):
