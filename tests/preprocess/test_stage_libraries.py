@@ -14,7 +14,7 @@ NEUTRAL = {"yaml", "tqdm", "matplotlib", "filelock", "submitit", "numpy", "scipy
 # What a module starts in a process of its own.
 STARTED = {"preprocess.readers.conversion.isolated": ["preprocess.readers.conversion.child"]}
 DRAWS_WITH_NUMPY = {"train_tokenizer", "binarize"}
-ONLY_READS_SHARDS = {"train_tokenizer", "binarize"}
+ONLY_READS_SHARDS = {"train_tokenizer"}
 
 
 def imported(path: Path) -> set[str]:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from alibert_common import provenance
-from preprocess import clean, corpus, deduplicate, ingest, mix, train_tokenizer
+from preprocess import binarize, clean, corpus, deduplicate, ingest, mix, train_tokenizer
 
 STAGES = {
     "ingest": "documents/cas",
@@ -21,7 +21,8 @@ STAGES = {
 }
 # Stages whose VERSION was raised since, with the libraries of VERSION 1 where others are named now.
 RAISED = dict.fromkeys((clean, deduplicate, ingest, mix), ()) | {
-    train_tokenizer: ("sacremoses", "sentencepiece", "tokenizers")
+    binarize: ("numpy", "sacremoses", "tokenizers"),
+    train_tokenizer: ("sacremoses", "sentencepiece", "tokenizers"),
 }
 MADE_IN, CHANGED_AT = "/corpus", 1_767_225_600_000_000_000  # tests/fixtures/corpus_057498c/README.md
 
