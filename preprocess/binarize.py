@@ -144,8 +144,8 @@ def command_line() -> OptionParser:
     canaries = "number of invented secrets for each number of copies, for `alibert audit` (default: 0)"
     add("--canaries", type=at_least(0), default=0, metavar="N", help=canaries)
     copies = f"numbers of copies of a canary (default: {','.join(map(str, COPIES))})"
-    add("--canary-copies", type=whole_numbers, default=COPIES, metavar="N,N", help=copies)
-    add("--seed", type=at_least(0), default=1, help="random seed of the canaries (default: 1)")
+    add("--canary-copies", type=whole_numbers, metavar="N,N", help=copies)
+    add("--seed", type=at_least(0), help="random seed of the canaries (default: 1)")
     help_patients = "number of patients who must have a word, and neighbouring words, to be learned (default: no count)"
     add("--min-patients", type=at_least(2), metavar="K", help=help_patients)
     help_words = "largest number of neighbouring words that --min-patients counts together (default: 3)"
@@ -158,9 +158,8 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     splits, weights = _splits(options)
     engine, data_bins = engine_of(options), options.data_bins
-    canaries = CanaryRule(options.canaries, options.canary_copies, options.seed) if options.canaries else None
     manifest = binarize(
-        options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix, canaries,
+        options.tokenizer, splits, options.output, engine, weights, data_bins, options.mix, _canaries(options),
         _anonymity(options),
     )  # fmt: skip
     for line in described(manifest):
@@ -169,6 +168,15 @@ def run(options: argparse.Namespace) -> None:
     if data_bins > 1:
         paths = ":".join(map(str, data_bin_paths(options.output, data_bins)))
         print(f"{'data':>8}  {paths} (for fairseq-train: one data-bin an epoch, in turn)")
+
+
+def _canaries(options: argparse.Namespace) -> CanaryRule | None:
+    if options.canaries:
+        seed = 1 if options.seed is None else options.seed
+        return CanaryRule(options.canaries, options.canary_copies or COPIES, seed)
+    if options.canary_copies or options.seed is not None:
+        raise InputError("--canary-copies and --seed are for --canaries; give it too, or leave them out.")
+    return None
 
 
 def _anonymity(options: argparse.Namespace) -> AnonymityRule | None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from model_helpers import dictionary, mlm_model
+from model_helpers import SHAPE, dictionary, electra_model, mlm_model
 
 from alibert_fairseq.audit.membership import SHARE, attack, losses, maskings_of
 from alibert_fairseq.audit.texts import Text
@@ -13,6 +13,7 @@ from alibert_fairseq.audit.word_scores import WordScorer, in_batches
 from alibert_fairseq.data.dictionary import special_ids
 from alibert_fairseq.hf.families.rows import to_hugging_face
 from alibert_fairseq.hf.families.table import parts_of
+from alibert_fairseq.models.electra_modern import ElectraModernConfig, ElectraModernModel
 
 TABLE = dictionary(40)
 SPECIAL = np.array(special_ids(TABLE))
@@ -85,6 +86,22 @@ def test_losses_are_those_of_transformers():
                 total += float(theirs(input_ids=ids, labels=labels).loss) * len(places)
             places_in_all += len(places)
         assert found[number] == pytest.approx([total, places_in_all], rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["electra", "electra_modern"])
+def test_of_electra_the_generator_is_audited(name):
+    """With --encoder-weight 0 the modern encoder learns no words, so its generator is audited too."""
+    cfg = {"criterion": {"encoder_weight": 0.0}}
+    model = electra_model() if name == "electra" else ElectraModernModel(ElectraModernConfig(**SHAPE), TABLE)
+    model = model.eval()
+    found = WordScorer(SimpleNamespace(model=model, model_name=name, dictionary=TABLE, cfg=cfg, path="toy"))
+    assert found.part is model.generator
+    row, places = np.array([0, 5, 6, 7, 2]), np.array([2, 3])
+    hidden = torch.tensor([[0, 5, TABLE.index("<mask>"), TABLE.index("<mask>"), 2]])
+    with torch.no_grad():
+        features = model.generator.sentence_encoder.of_rows(hidden)[0, places]
+        expected = -model.generator.lm_head(features).log_softmax(-1)[[0, 1], row[places]]
+    assert next(found.losses([row], [places])) == pytest.approx(expected.numpy(), rel=1e-5)
 
 
 def test_maskings_take_their_share_of_a_row_and_never_a_special_token():

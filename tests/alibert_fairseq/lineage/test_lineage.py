@@ -10,11 +10,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from forked import finish, run
 from mix_helpers import MixedText
+from model_helpers import dictionary
 from same_training import differences
 from tiny_training import ENVIRONMENT, OPTIONS
 
+from alibert_fairseq.data.masked_dataset import MaskedDataset
+from alibert_fairseq.data.masking import MaskingRule
 from alibert_fairseq.lineage.find import first_uses
 from alibert_fairseq.lineage.run import read_run
 from preprocess.databin.document_records import DocumentRecord, read_records, records_path, written_lines
@@ -31,8 +35,15 @@ SAVES = [
     "--disable-validation",
 ]
 FORMS = {
-    "mix": (["--update-freq", "2"], {"coeur": 12, "roman": 30}, {"coeur": 2.5, "roman": 0.5}, 1),
+    "mix": (
+        ["--update-freq", "2", "--causal-share", "0.3"],
+        {"coeur": 12, "roman": 30}, {"coeur": 2.5, "roman": 0.5}, 1,
+    ),
     "rows": (["--sample-break-mode", "complete_doc", "--pack-sequences"], {"coeur": 40}, None, 2),
+    "electra": (
+        ["--task", "electra", "--criterion", "electra", "--arch", "electra_tiny", "--generator-width-fraction", "1"],
+        {"coeur": 40}, None, 1,
+    ),
     "pairs": (
         ["--task", "segment_pairs", "--criterion", "segment_pairs", "--arch", "segment_bert_tiny", "--segments", "2"],
         {"coeur": 40}, None, 1,
@@ -224,3 +235,12 @@ def test_without_a_checkpoint_before_them_the_training_begins_anew(mixed, tmp_pa
     status, output = without(mixed, [first], tmp_path / "again", "--prepare")
     assert status == 0 and "The training starts after update 0." in output
     assert not (tmp_path / "again/checkpoints").exists()
+
+
+def test_fewer_tokens_are_masked_where_a_document_was_taken_out():
+    """15 % of the 40 tokens that are left, <s> among them, not of 80."""
+    table = dictionary()
+    sequence = torch.tensor([0, *[1] * 40, *range(4, 43)])
+    rows = type("Rows", (), {"sizes": np.array([80]), "__getitem__": lambda self, index: sequence})()
+    sample = MaskedDataset(rows, table, MaskingRule(1.0, 0.0), 1, np.arange(4, 43))[0]
+    assert (sample["target"] != 1).sum() == 6

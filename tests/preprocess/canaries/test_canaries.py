@@ -75,6 +75,9 @@ def test_options_of_the_command(tmp_path):
     assert done.returncode == 0 and "train1  6 documents, 6 lines" in done.stdout, done.stderr
     wrong = run("preprocess.binarize", *words, "--output", tmp_path / "no", "--canaries", "3", "--canary-copies", "2,2")
     assert wrong.returncode == 2 and "give numbers above 0, each once, as 1,4,16" in wrong.stderr
+    for option in (["--canary-copies", "2"], ["--seed", "0"]):
+        alone = run("preprocess.binarize", *words, "--output", tmp_path / "no", *option)
+        assert "--canary-copies and --seed are for --canaries" in one_sentence(alone) and not (tmp_path / "no").exists()
     (tmp_path / "out" / FILE).write_text(json.dumps({"canaries": [{"id": 1}]}))
     with pytest.raises(InputError, match="canaries.json: is no list of canaries"):
         read_canaries(tmp_path / "out")
