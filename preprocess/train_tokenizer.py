@@ -63,17 +63,7 @@ def train_tokenizer(
     Raises InputError for unreadable input, for a vocabulary the text cannot fill, and for an `output` that holds
     foreign files; then nothing is written.
     """
-    if model == "wordpiece" and options.punctuation == "after":
-        raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
-    if mix_weights != DEFAULT_WEIGHTS and not is_mix(paths):
-        raise InputError(
-            f"{paths[0]}: not a directory of preprocess.mix, so there are no corpora to weigh; mix them first, or "
-            "leave the weights out."
-        )
-    if min_patients and options.punctuation == "after":
-        raise InputError(
-            "--min-patients: with --punctuation after, the subwords do not show where a word ends; leave one out."
-        )
+    _refuse_combinations(paths, mix_weights, model, options, min_patients)
     corpora = with_weights(read_corpora(paths), mix_weights)
     settings = {
         "model": model,
@@ -105,6 +95,23 @@ def train_tokenizer(
                 pieces = count_pieces(load_tokenizer(work.directory), counts.words)
                 work.manifest["quality"] = pieces.describe(counts.white_space_words)
     return read_json(output / MANIFEST)
+
+
+def _refuse_combinations(
+    paths: list[Path], mix_weights: MixWeights, model: str, options: TextOptions, min_patients: int
+) -> None:
+    """Raise InputError for options that do not go together."""
+    if model == "wordpiece" and options.punctuation == "after":
+        raise InputError("--punctuation after says which marks start a word, which wordpiece cannot; leave it out.")
+    if mix_weights != DEFAULT_WEIGHTS and not is_mix(paths):
+        raise InputError(
+            f"{paths[0]}: not a directory of preprocess.mix, so there are no corpora to weigh; mix them first, or "
+            "leave the weights out."
+        )
+    if min_patients and options.punctuation == "after":
+        raise InputError(
+            "--min-patients: with --punctuation after, the subwords do not show where a word ends; leave one out."
+        )
 
 
 def _of_patients(counts: WordCounts, least: int, place: Path) -> WordCounts:
