@@ -1,11 +1,9 @@
-"""Verify the proof that a training on a data-bin learns only runs of words that so many patients have.
+"""Count again, without the code that marked them, the patients of all words that a training on a data-bin learns.
 
     python -m preprocess.check_anonymity data-bin
 
-The data-bin is one of `binarize --min-patients`. This program imports nothing of this project: it reads the files
-itself, and counts no patients. For each run of words that may be learned, the proof names places of the text. There
-must be the same tokens, as whole words, in documents of different patients. Where a run of words has so many patients,
-so have the runs inside it, its words, and their pieces.
+The data-bin is one of `binarize --min-patients`. This program imports nothing of this project. It reads the files that
+a training reads, and compares them with the proof, `anonymity.json`. A run is 1 to N words side by side in a line.
 """
 
 import argparse
@@ -13,140 +11,131 @@ import hashlib
 import io
 import json
 import sys
-from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 import zstandard
 
-ROWS_AT_ONCE = 1 << 16
-
 
 class Violation(Exception):
     """What is wrong, and where."""
 
 
-class Text:
-    """The tokens of all splits, one split behind the other, and the documents that they are of."""
+class DataBin:
+    """The files of a data-bin with its proof. Raises Violation where they are not those of the proof."""
 
-    def __init__(self, folder: Path, proof: dict):
-        self.folder, self.splits, self.ids = folder, proof["splits"], proof["ids"]
-        self.bins = [mapped(folder / f"{split}.bin", f"<u{self.ids['bytes']}") for split in self.splits]
-        self.sizes = [self._sizes(folder / f"{split}.idx") for split in self.splits]  # of lines, their </s> too
-        self.bases = [0, *np.cumsum([len(tokens) for tokens in self.bins]).tolist()]
-        ends = [
-            base + np.cumsum(size, dtype=int)[size == 1] for base, size in zip(self.bases, self.sizes, strict=False)
-        ]
-        self.begins = np.sort(np.concatenate([self.bases[:-1], *ends]))  # of documents
-        records = [record for split in self.splits for record in self._records(folder / f"{split}.documents.jsonl.zst")]
-        self.documents = [record["id"] for record in records]
-        numbers: dict[object, int] = {}
-        names = (record["patient"] or (record["source"], record["id"]) for record in records)
-        self.patients = np.array([numbers.setdefault(name, len(numbers)) for name in names])
-        known, unknown = ({one["source"] for one in records if bool(one["patient"]) is has} for has in (True, False))
-        if known & unknown or len(records) != len(self.begins):
-            raise Violation(f"{len(self.begins)} documents do not fit their records, of which only some have a patient")
-        lines = (folder / proof["dictionary"]).read_text("utf-8").split("\n")[:-1]
-        self.pieces = [""] * self.ids["first_of_dictionary"] + [line.rsplit(" ", 1)[0] for line in lines] + [""]
-        self.starts = [piece.startswith(proof["mark"]) != (proof["mark"] == "##") for piece in self.pieces]
+    def __init__(self, folder: Path):
+        self.folder, self.proof = folder, json.loads((folder / "anonymity.json").read_text("utf-8"))
+        for name, digest in self.proof["sha256"].items():
+            if hashlib.sha256(mapped(folder / name, "u1")).hexdigest() != digest:
+                raise Violation(f"{name}: not the file that the proof is about")
+        lines = (folder / self.proof["dictionary"]).read_text("utf-8").split("\n")[:-1]
+        self.ids, mark = self.proof["ids"], self.proof["mark"]
+        self.kind = f"<u{self.ids['bytes']}"
+        pieces = [""] * self.ids["first_of_dictionary"] + [line.rsplit(" ", 1)[0] for line in lines] + [""]
+        self.spelled = [piece.removeprefix(mark) for piece in pieces]
+        self.starts = [piece.startswith(mark) != (mark == "##") for piece in pieces]
+        self.starts[self.ids["unknown"]] = True
+        self.named: dict[str, bool] = {}  # whether the documents of a source name a patient
 
-    @staticmethod
-    def _sizes(index: Path) -> np.ndarray:
-        return np.fromfile(index, "<i4", int(np.fromfile(index, "<u8", 1, offset=18)[0]), offset=26)
+    def lines(self) -> Iterator[tuple[str, tuple, list[bytes], list[bool]]]:
+        """The place of each line, its patient, its words, and which of them are learned. Unknown words are empty."""
+        return chain.from_iterable(map(self.lines_of, self.proof["splits"]))
 
-    @staticmethod
-    def _records(path: Path) -> Iterator[dict]:
-        with open(path, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as lines:
-            yield from map(json.loads, io.TextIOWrapper(lines, "utf-8"))
+    def lines_of(self, split: str) -> Iterator[tuple[str, tuple, list[bytes], list[bool]]]:
+        """Those of a split."""
+        index, at = self.folder / f"{split}.idx", 0
+        sizes = np.fromfile(index, "<i4", int(np.fromfile(index, "<u8", 1, offset=18)[0]), offset=26).tolist()
+        tokens = mapped(self.folder / f"{split}.bin", self.kind)
+        marks = mapped(self.folder / f"{split}.predictable", "u1")
+        records = chain(self.records(split), [None])
+        record = next(records)
+        for size in sizes:
+            named = record and bool(record["patient"])
+            if not record or self.named.setdefault(record["source"], named) != named:
+                raise Violation(f"{split}: its documents do not fit their records, or only some have a patient")
+            if size == 1:  # </s> alone stands between documents
+                record = next(records)
+            else:
+                line = tokens[at : at + size - 1]
+                marked = np.unpackbits(marks[at // 8 : (at + size - 1) // 8 + 1])[at % 8 :][:size].tolist()
+                edges = [i for i, token in enumerate(line.tolist()) if not i or self.starts[token]] + [size - 1]
+                spans = zip(edges, edges[1:], strict=False)
+                words = [b"" if line[i] == self.ids["unknown"] else line[i:j].tobytes() for i, j in spans]
+                edges[-1] = size  # the end of the line is of its last word
+                learned = [1 in marked[i:j] for i, j in zip(edges, edges[1:], strict=False)]
+                patient = ("", record["patient"]) if record["patient"] else (record["source"], record["id"])
+                yield f"{split}.bin, document {record['id']}, from token {at + 1} on", patient, words, learned
+            at += size
+        if at != len(tokens) or next(records, None):
+            raise Violation(f"{split}: its lines or documents do not fit their records")
 
-    def words_at(self, place: int, size: int) -> bytes:
-        """So many tokens from a place on; none where they are no whole words of a line."""
-        split = bisect_right(self.bases, place) - 1
-        tokens, first = self.bins[split], place - self.bases[split]
-        if first + size >= len(tokens):
-            return b""
-        begins = not first or tokens[first - 1] == self.ids["end"] or self.starts[tokens[first]]
-        ends = tokens[first + size] == self.ids["end"] or self.starts[tokens[first + size]]
-        found = tokens[first : first + size]
-        of_words = {self.ids["end"], self.ids["unknown"]}.isdisjoint(found.tolist())
-        return found.tobytes() if begins and ends and of_words else b""
+    def records(self, split: str) -> Iterator[dict]:
+        """Those of the documents."""
+        with open(self.folder / f"{split}.documents.jsonl.zst", "rb") as file:
+            with zstandard.ZstdDecompressor().stream_reader(file) as lines:
+                yield from map(json.loads, io.TextIOWrapper(lines, "utf-8"))
 
-    def proved(self, name: str, patients: int) -> Iterator[bytes]:
-        """The runs of words that a file proves."""
-        rows = mapped(self.folder / name, "<i8").reshape(-1, 1 + patients)
-        for at in range(0, len(rows), ROWS_AT_ONCE):
-            block = np.array(rows[at : at + ROWS_AT_ONCE])
-            whom = np.sort(self.patients[np.searchsorted(self.begins, block[:, 1:], side="right") - 1], 1)
-            different = (whom[:, 1:] != whom[:, :-1]).all(1).tolist()
-            for number, (size, *places), distinct in zip(count(at + 1), block.tolist(), different, strict=False):
-                inside = size > 0 and 0 <= min(places) and max(places) + size < self.bases[-1]
-                runs = {self.words_at(place, size) for place in places} if inside and distinct else {b""}
-                if len(runs) > 1 or b"" in runs:
-                    where = self.describe(places[0]) if inside else "outside the text"
-                    raise Violation(f"{name}, row {number}: no run of words of {patients} patients; {where}")
-                yield runs.pop()
+    def wanted_pieces(self) -> set[tuple[bool, str]]:
+        """Each piece, and whether only a word can begin with it; a single character may be anywhere."""
+        return {
+            (start and len(piece) > 1, piece)
+            for start, piece in zip(self.starts, self.spelled, strict=True)
+            if piece and not piece.startswith("<unused")
+        }
 
-    def describe(self, place: int) -> str:
-        """A place for a person."""
-        split = bisect_right(self.bases, place) - 1
-        document = self.documents[bisect_right(self.begins, place) - 1]
-        return f"{self.splits[split]}.bin, document {document}, token {place - self.bases[split] + 1}"
+    def pieces_of(self, word: bytes, longest: int) -> Iterator[tuple[bool, str]]:
+        """All pieces that a word can have given, as `wanted_pieces` has them."""
+        spelled = "".join(self.spelled[token] for token in np.frombuffer(word, self.kind).tolist())
+        for first in range(len(spelled)):
+            for last in range(first + 1, min(first + longest, len(spelled)) + 1):
+                yield first == 0 and last > 1, spelled[first:last]
 
-    def learned(self, n: int) -> Iterator[tuple[int, bytes]]:
-        """The place and the tokens of each n-gram that has a token to learn; of a line of fewer words, of all."""
-        for base, split, tokens, sizes in zip(self.bases, self.splits, self.bins, self.sizes, strict=False):
-            bits, at = mapped(self.folder / f"{split}.predictable", "u1"), 0
-            for size in sizes.tolist():
-                line, marks = tokens[at : at + size], np.unpackbits(bits[at // 8 : -(-(at + size) // 8)])
-                marked, raw, width = marks[at % 8 : at % 8 + size].tobytes(), line.tobytes(), line.itemsize
-                if size > 1 and 1 in marked:
-                    edges = [i for i, token in enumerate(line[:-1].tolist()) if not i or self.starts[token]] + [
-                        size - 1
-                    ]
-                    few, last_word = min(n, len(edges) - 1), marked[-2]
-                    if marked[-1] > last_word:
-                        raise Violation(f"{self.describe(base + at + size - 1)}: learned, unlike the word before it")
-                    for first, last in zip(edges, edges[few:], strict=False):
-                        if 1 in marked[first:last]:
-                            yield base + at + first, raw[first * width : last * width]
-                at += size
+
+def runs(words: list[bytes], most: int) -> Iterator[tuple[slice, bytes]]:
+    """All runs of 1 to `most` words of a line, and their tokens; none where a word is unknown."""
+    for size in range(1, most + 1):
+        for first in range(len(words) - size + 1):
+            run = words[first : first + size]
+            yield slice(first, first + size), b"" if b"" in run else b"".join(run)
 
 
 def check(folder: Path, passes: int = 1) -> str:
-    """Verify a data-bin in so many readings, each with its share of the proof in memory. Raises Violation."""
-    proof = json.loads((folder / "anonymity.json").read_text("utf-8"))
-    counts, proofs = proof["counts"], proof["proofs"]
-    for name, digest in proof["sha256"].items():
-        if sha256(folder / name) != digest:
-            raise Violation(f"{name}: not the file that the proof is about")
-    text, patients = Text(folder, proof), counts["min_patients"]
-    for number in range(passes):
-        runs = chain.from_iterable(text.proved(name, patients) for name in proofs)
-        proved = {run for run in runs if crc32(run) % passes == number}
-        for place, run in text.learned(counts["ngram_words"]):
-            if crc32(run) % passes == number and run not in proved:
-                raise Violation(f"{text.describe(place)}: a word to learn of a run without proof")
-    if counts["counted_pieces"]:
-        check_pieces(text, text.proved(proofs[0], patients), proof["mark"])
-    said = "each piece of the vocabulary, and " if counts["counted_pieces"] else ""
-    return f"{said}each run of 1 to {counts['ngram_words']} words to learn is of {patients} patients or more"
-
-
-def check_pieces(text: Text, words: Iterator[bytes], mark: str) -> None:
-    """Verify that each piece is the begin of a proved word, or inside of one; a character may be anywhere."""
-    pieces = [(start, piece.removeprefix(mark)) for start, piece in zip(text.starts, text.pieces, strict=True)]
-    wanted = {(start and len(piece) > 1, piece) for start, piece in pieces if piece and not piece.startswith("<unused")}
-    longest = max(len(piece) for _, piece in wanted)
-    for word in words:
-        spelled = "".join(pieces[token][1] for token in np.frombuffer(word, text.bins[0].dtype).tolist())
-        for first in range(len(spelled)):
-            for last in range(first + 1, min(first + longest, len(spelled)) + 1):
-                wanted.discard((first == 0 and last > first + 1, spelled[first:last]))
-    if wanted:
-        raise Violation(f"dict.txt: {min(piece for _, piece in wanted)!r} is a part of no word that is proved")
+    """Count in so many passes, each with its share of the runs in memory. Raises Violation."""
+    data_bin = DataBin(folder)
+    rule = data_bin.proof["counts"]
+    most, least = rule["ngram_words"], rule["min_patients"]
+    pieces = data_bin.wanted_pieces() if rule["counted_pieces"] else set()
+    longest = max((len(piece) for _, piece in pieces), default=0)
+    for share in range(passes):
+        to_learn, patients = set[bytes](), dict[bytes, set[tuple]]()
+        for _, _, words, learned in data_bin.lines():
+            for at, run in runs(words, most) if True in learned else ():
+                if True in learned[at] and crc32(run) % passes == share:
+                    to_learn.add(run)
+            for word in words if pieces else ():
+                if crc32(word) % passes == share:
+                    patients[word] = set()
+        patients |= {run: set() for run in to_learn}
+        for _, patient, words, _ in data_bin.lines():
+            for _, run in runs(words, most):
+                if run and run in patients and len(patients[run]) < least:
+                    patients[run].add(patient)
+        few = {run for run in to_learn if len(patients[run]) < least}
+        for place, _, words, learned in data_bin.lines() if few else ():
+            for at, run in runs(words, most):
+                if True in learned[at] and run in few:
+                    found = f"{at.stop - at.start} neighbouring words of {len(patients[run])} patients are learned"
+                    raise Violation(f"{place}: {found}")
+        common = (word for word, whose in patients.items() if len(whose) >= least) if pieces else ()
+        pieces -= {piece for word in common for piece in data_bin.pieces_of(word, longest)}
+    if pieces:
+        raise Violation(f"dict.txt: {min(piece for _, piece in pieces)!r} is in no word of {least} patients")
+    said = "each piece of the vocabulary, and " if rule["counted_pieces"] else ""
+    return f"{said}each run of 1 to {most} words to learn is of {least} patients or more"
 
 
 def mapped(path: Path, kind: str) -> np.ndarray:
@@ -154,34 +143,24 @@ def mapped(path: Path, kind: str) -> np.ndarray:
     return np.asarray(np.memmap(path, kind, "r")) if path.stat().st_size else np.empty(0, kind)
 
 
-def sha256(path: Path) -> str:
-    """The digest of a file."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def main(arguments: list[str] | None = None) -> None:
     """The command line; the exit status is 0 where the proof holds, 1 where it does not, 2 where there is none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_bin", type=Path, metavar="DATA_BIN", help="output of binarize --min-patients")
-    passes = "number of readings of the text, each with a share of the proof in memory (default: 1)"
+    passes = "number of counts, each with a share of the runs in memory (default: 1)"
     parser.add_argument("--passes", type=int, default=1, metavar="N", help=passes)
     options = parser.parse_args(arguments)
+    status, said = 1, f"violation: {options.data_bin}: "
     try:
         print(f"{options.data_bin}: {check(options.data_bin, max(1, options.passes))}")
+        return
     except Violation as found:
-        _end(1, f"violation: {options.data_bin}: {found}")
+        said += str(found)
     except OSError as error:
-        _end(2, f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients.")
+        status, said = 2, f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients."
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        _end(1, f"violation: {options.data_bin}: a file of the proof is damaged ({error!r})")
-
-
-def _end(status: int, sentence: str) -> None:
-    print(sentence, file=sys.stderr)
+        said += f"a file of the proof is damaged ({error!r})"
+    print(said, file=sys.stderr)
     sys.exit(status)
 
 

@@ -1,4 +1,4 @@
-"""From the training text of data-bins to what makes a training on it k-anonymous, and what proves it."""
+"""From the training text of data-bins to what makes a training on it k-anonymous, and what others need to check it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +24,6 @@ from preprocess.tokenizer.vocabulary import MASK, SPECIALS
 from preprocess.tokenizer.word_starts import starts_by, word_mark
 
 JSON = "anonymity.json"
-PROOF = "anonymity.{}-grams"
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def make_anonymous(
         "documents_as_patients": tally.unknown,
     }
     summary = asdict(rule) | {"counted_pieces": counted_pieces} | documents | asdict(marked)
-    described = _described(work.directory, text, vocabulary, [one.proof.name for one in common])
+    described = _described(work.directory, text, vocabulary)
     write_json(work.directory / JSON, {"counts": summary} | described)
     return summary
 
@@ -101,37 +100,37 @@ def _text_of(prefixes: Sequence[Path], vocabulary: Vocabulary, folder: Path) -> 
     dtype = id_type(layout.listed)
     sizes = tuple(Path(f"{prefix}.bin").stat().st_size // dtype.itemsize for prefix in prefixes)
     starts = starts_by(vocabulary.mark, vocabulary.symbols)
+    starts[layout.unknown] = True  # it has no mark, so it would change the word before it
     return TokenText(tuple(prefixes), sizes, dtype, layout.end, layout.unknown, starts, folder)
 
 
 def _common(find: FindNgrams, work: Work, engine: Engine) -> CommonNgrams:
-    """Count the n-grams and write the proof of the common ones, unless it is there."""
+    """Count the n-grams, unless they were counted."""
     text, name = find.text, f"{find.n}-grams"
-    common = CommonNgrams(find.n, text.folder / f"{name}.numbers", work.directory / PROOF.format(find.n))
+    common = CommonNgrams(find.n, text.folder / f"{name}.numbers")
     if not common.numbers.exists():
         logs, parts = work.scratch / "jobs", text.parts()
         engine.run(name, find, parts, logs)
-        found = FindCommon(text, tuple(map(find.done, parts)), text.folder / name, find.patients)
+        found = FindCommon(tuple(map(find.done, parts)), text.folder / name, find.patients)
         ranges = found.ranges()
         engine.run(f"common {name}", found, ranges, logs)
         common.write([found.done(keys) for keys in ranges])
     return common
 
 
-def _described(directory: Path, text: TokenText, vocabulary: Vocabulary, proofs: list[str]) -> dict:
-    """What a reader of the proofs must know, and the digest of every file that the proof depends on."""
+def _described(directory: Path, text: TokenText, vocabulary: Vocabulary) -> dict:
+    """What a reader of the files must know, and the digest of each."""
     splits = [prefix.relative_to(directory).as_posix() for prefix in text.prefixes]
     dictionaries = dict.fromkeys(
         (prefix.parent / "dict.txt").relative_to(directory).as_posix() for prefix in text.prefixes
     )
     files = [f"{split}{ending}" for split in splits for ending in (".bin", ".idx", RECORDS, ENDING)]
-    files += [*dictionaries, *proofs]
+    files += dictionaries
     ids = {"bytes": text.dtype.itemsize, "end": text.end, "unknown": text.unknown}
     return {
         "splits": splits,
         "ids": ids | {"first_of_dictionary": vocabulary.listed_from},
         "mark": vocabulary.mark,
         "dictionary": next(iter(dictionaries)),
-        "proofs": proofs,
         "sha256": {name: sha256_of(directory / name) for name in files},
     }

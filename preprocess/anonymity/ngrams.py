@@ -23,8 +23,7 @@ class PartWords:
         self.first, self.left = words.first, words.left  # (W,) first token; words up to the end of the line
         self.ends = self.first + np.diff(words.ends)  # (W,) behind the last token
         self._hashes = hashes(ids, self.first, self.ends - self.first)  # (W,)
-        unknowns = np.concatenate([[0], np.cumsum(ids == text.unknown)])
-        self.known = unknowns[self.ends] == unknowns[self.first]  # (W,) without an unknown token
+        self.known = ids[self.first] != text.unknown  # (W,) an unknown token always starts a word
 
     def ngrams(self, n: int) -> np.ndarray:
         """(G,) the first word of each n-gram."""
@@ -39,7 +38,7 @@ def hashes(values: np.ndarray, first: np.ndarray, sizes: np.ndarray) -> np.ndarr
     """uint64 for each run of `sizes` values, at least one, that begins at `first`: alike for like runs.
 
     Two different runs have the same number with a probability of 2^-64. They would then count as one, which
-    preprocess.check_anonymity finds: it compares the ids themselves.
+    preprocess.check_anonymity finds: it counts the ids themselves.
     """
     found = np.zeros(len(first), np.uint64)
     longer = np.arange(len(first))

@@ -53,8 +53,8 @@ def bits(prefix: Path) -> list[list[int]]:
 
 
 def words(line: list[int], symbols: list[str]) -> list[tuple[int, ...]]:
-    """The words of a line without its end, by the mark ▁."""
-    starts = [place for place, token in enumerate(line) if place == 0 or symbols[token].startswith("▁")]
+    """The words of a line without its end, by the mark ▁. The unknown token starts one too."""
+    starts = [place for place, token in enumerate(line) if place == 0 or token == 3 or symbols[token].startswith("▁")]
     return [tuple(line[first:last]) for first, last in zip(starts, [*starts[1:], len(line)], strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""check-anonymity finds what was planted: tokens, witnesses and files that do not fit the proof."""
+"""check-anonymity finds what was planted: tokens, patients, pieces and files that do not fit the proof."""
 
 import ast
 import hashlib
@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from anonymity_helpers import anonymous, random_documents
-from binarize_helpers import items
 from corpus_helpers import run, write_tokenizer
 
 from preprocess import check_anonymity
@@ -38,21 +37,6 @@ def signed(data_bin):
     return data_bin
 
 
-def rows(data_bin, n=2):
-    return np.fromfile(data_bin / f"anonymity.{n}-grams", np.int64).reshape(-1, 1 + K)
-
-
-def set_rows(data_bin, rows, n=2):
-    rows.tofile(data_bin / f"anonymity.{n}-grams")
-
-
-def patients(data_bin):
-    """For each token, the patient of its document."""
-    lines, records = items(data_bin / "train"), [record.patient for record in read_records(data_bin / "train")]
-    document = np.cumsum([len(line) == 1 for line in lines])
-    return np.repeat(np.array(records)[document], [len(line) for line in lines])
-
-
 def test_it_imports_nothing_of_the_project():
     names = set()
     for node in ast.walk(ast.parse(Path(check_anonymity.__file__).read_text(encoding="utf-8"))):
@@ -61,7 +45,9 @@ def test_it_imports_nothing_of_the_project():
     assert not any(name.startswith(("alibert", "preprocess", "fairseq", "downstream")) for name in names)
 
 
-@pytest.mark.parametrize("name", ["train.bin", "train.idx", "train.predictable", "anonymity.2-grams", "dict.txt"])
+@pytest.mark.parametrize(
+    "name", ["train.bin", "train.idx", "train.predictable", "train.documents.jsonl.zst", "dict.txt"]
+)
 def test_a_file_that_was_changed_is_found(data_bin, name):
     with open(data_bin / name, "r+b") as file:
         file.seek(20)
@@ -82,64 +68,39 @@ def test_every_token_that_may_not_be_learned_is_missed_when_it_is_marked(data_bi
         changed = marks.copy()
         changed[place] = 1
         np.packbits(changed).tofile(data_bin / "train.predictable")
-        with pytest.raises(Violation, match=r"train.bin, document d\d+, token \d+: (a word to learn|learned, unlike)"):
+        with pytest.raises(Violation, match=r"train.bin, document d\d+, from token \d+ on: \d n.* of [01] patients"):
             check(signed(data_bin))
-
-
-def test_two_witnesses_of_one_patient_are_found(data_bin):
-    own, whom = rows(data_bin), patients(data_bin)
-    own[3, 2] = own[3, 1]
-    assert whom[own[3, 1]] == whom[own[3, 2]]
-    set_rows(data_bin, own)
-    with pytest.raises(Violation, match="2-grams, row 4: no run of words of 2 patients"):
-        check(signed(data_bin))
-
-
-@pytest.mark.parametrize("shift", [-1, 1, 4000, -4000, 2**40])
-def test_a_witness_elsewhere_is_found(data_bin, shift):
-    own = rows(data_bin)
-    own[5, 2] += shift
-    set_rows(data_bin, own)
-    with pytest.raises(Violation, match="2-grams, row 6: no run of words of 2 patients"):
-        check(signed(data_bin))
-
-
-def test_a_part_of_a_word_is_no_witness(data_bin):
-    own = rows(data_bin, 1)
-    long = int(np.flatnonzero(own[:, 0] > 1)[0])
-    own[long, 0] -= 1
-    set_rows(data_bin, own, 1)
-    with pytest.raises(Violation, match=f"1-grams, row {long + 1}: no run of words"):
-        check(signed(data_bin))
-
-
-def test_an_unknown_token_is_no_word(data_bin):
-    tokens, whom = np.fromfile(data_bin / "train.bin", np.uint16), patients(data_bin)
-    places = np.flatnonzero(tokens == 3) - 1  # of the ▁ before it
-    assert len({*tokens[places]}) == 1
-    other = next(place for place in places if whom[place] != whom[places[0]])
-    set_rows(data_bin, np.concatenate([rows(data_bin, 1), [[2, places[0], other]]]), 1)
-    with pytest.raises(Violation, match="no run of words of 2 patients"):
-        check(signed(data_bin))
-
-
-def test_a_proof_that_lacks_a_run_is_found(data_bin):
-    set_rows(data_bin, rows(data_bin)[::2])
-    with pytest.raises(Violation, match="a word to learn of a run without proof"):
-        check(signed(data_bin))
 
 
 def test_patients_who_were_one_are_found(data_bin):
     records = list(read_records(data_bin / "train"))
     with written_lines(records_path(data_bin / "train")) as lines:
         lines.writelines(record._replace(patient="p0").line + "\n" for record in records)
-    with pytest.raises(Violation, match="no run of words of 2 patients"):
+    with pytest.raises(Violation, match="1 neighbouring words of 1 patients are learned"):
         check(signed(data_bin))
     with written_lines(records_path(data_bin / "train")) as lines:
         lines.writelines(
             record._replace(patient="p" * (number > 0)).line + "\n" for number, record in enumerate(records)
         )
-    with pytest.raises(Violation, match="of which only some have a patient"):
+    with pytest.raises(Violation, match="or only some have a patient"):
+        check(signed(data_bin))
+
+
+def test_records_and_lines_that_are_fewer_or_more_are_found(data_bin):
+    records = list(read_records(data_bin / "train"))
+    for some in (records[:-1], [*records, records[0]]):
+        with written_lines(records_path(data_bin / "train")) as lines:
+            lines.writelines(record.line + "\n" for record in some)
+        with pytest.raises(Violation, match="train: its (lines or )?documents do not fit their records"):
+            check(signed(data_bin))
+
+
+def test_a_piece_of_a_word_of_too_few_patients_is_found(data_bin):
+    """The proof says that the pieces were counted; a word of one patient, and nobody's word, then stand out."""
+    proof = json.loads((data_bin / "anonymity.json").read_text())
+    proof["counts"]["counted_pieces"] = True
+    (data_bin / "anonymity.json").write_text(json.dumps(proof))
+    with pytest.raises(Violation, match=r"dict.txt: '.+' is in no word of 2 patients"):
         check(signed(data_bin))
 
 

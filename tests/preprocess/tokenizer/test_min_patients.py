@@ -34,6 +34,8 @@ def text(tmp_path_factory):
     ]
     for number in (7, 47):
         documents[number].lines = [*documents[number].lines, *[f"M. {SECRET} a mal."] * 30]
+    documents[1].lines = [*documents[1].lines, "le ŵ"]  # a word of two patients, beside one that will be unknown
+    documents[2].lines = [*documents[2].lines, "le ŵ þ"]
     return [write_documents(place / f"{part}.jsonl", documents[part::3]) for part in range(3)], documents
 
 
@@ -101,7 +103,7 @@ def test_no_piece_comes_from_the_word_of_one_patient(tmp_path, text, model):
     claim = tmp_path / "plain" / "manifest.json"
     claim.write_text(json.dumps(json.loads(claim.read_text()) | {"min_patients": 2}))
     binarize(tmp_path / "plain", {"train": files}, tmp_path / "false", anonymity=AnonymityRule(2, 1))
-    with pytest.raises(Violation, match="is a part of no word that is proved"):
+    with pytest.raises(Violation, match="is in no word of 2 patients"):
         check(tmp_path / "false")
 
 
