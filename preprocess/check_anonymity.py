@@ -111,15 +111,13 @@ def check(folder: Path, passes: int = 1) -> str:
     pieces = data_bin.wanted_pieces() if rule["counted_pieces"] else set()
     longest = max((len(piece) for _, piece in pieces), default=0)
     for share in range(passes):
-        to_learn, patients = set[bytes](), dict[bytes, set[tuple]]()
+        to_learn, of_pieces = set[bytes](), set[bytes]()
         for _, _, words, learned in data_bin.lines():
             for at, run in runs(words, most) if True in learned else ():
                 if True in learned[at] and crc32(run) % passes == share:
                     to_learn.add(run)
-            for word in words if pieces else ():
-                if crc32(word) % passes == share:
-                    patients[word] = set()
-        patients |= {run: set() for run in to_learn}
+            of_pieces.update(word for word in words if pieces and crc32(word) % passes == share)
+        patients = {run: set[tuple]() for run in to_learn | of_pieces}
         for _, patient, words, _ in data_bin.lines():
             for _, run in runs(words, most):
                 if run and run in patients and len(patients[run]) < least:
@@ -130,8 +128,9 @@ def check(folder: Path, passes: int = 1) -> str:
                 if True in learned[at] and run in few:
                     found = f"{at.stop - at.start} neighbouring words of {len(patients[run])} patients are learned"
                     raise Violation(f"{place}: {found}")
-        common = (word for word, whose in patients.items() if len(whose) >= least) if pieces else ()
-        pieces -= {piece for word in common for piece in data_bin.pieces_of(word, longest)}
+        for word in of_pieces:
+            if len(patients[word]) >= least:
+                pieces.difference_update(data_bin.pieces_of(word, longest))
     if pieces:
         raise Violation(f"dict.txt: {min(piece for _, piece in pieces)!r} is in no word of {least} patients")
     said = "each piece of the vocabulary, and " if rule["counted_pieces"] else ""
