@@ -53,7 +53,7 @@ def main() -> None:
     data, begin = read_data(data_bins), load_dictionary(data_bins[0]).bos()
     texts = choose(data, options.documents, run.cfg.task.tokens_per_sample, begin, options.seed)
     folder = options.reference or options.output.with_name(f"{options.output.name}-reference")
-    trained = reference.last_checkpoint(folder, len(run.updates))
+    trained = reference.last_checkpoint(folder, max(run.checkpoints))
     if trained is None:
         trained = _trained(run, data, data_bins, folder, options.prepare)
     if trained is not None:
@@ -67,13 +67,15 @@ def _trained(run: Run, data: Data, data_bins: list[Path], folder: Path, only_pre
     processes = run.cfg.distributed_training.distributed_world_size
     place = reference.prepare(data, data_bins, folder)
     if only_prepare or processes > 1:
+        end = f"--max-update {max(run.checkpoints)}{', no --budget-minutes' * bool(run.cfg.task.budget_minutes)}"
         print(
             f"Give the recipe of the training DATA_BIN={place} and SAVE_DIR={(folder / CHECKPOINTS).absolute()}, with "
-            f"its options and {processes} process{'es' * (processes > 1)}, and then this command again."
+            f"its options, {end} and {processes} process{'es' * (processes > 1)}. When it has ended, give this command "
+            "again."
         )
         return None
     reference.train_reference(run, place, folder)
-    found = reference.last_checkpoint(folder, len(run.updates))
+    found = reference.last_checkpoint(folder, max(run.checkpoints))
     if found is None:
         raise InputError(f"{folder / CHECKPOINTS / LOG}: the reference was stopped; give the same command again.")
     return found

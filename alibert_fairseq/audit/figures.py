@@ -44,8 +44,8 @@ def cost_of(measure: Measure, seconds: float) -> dict[str, float]:
 def _model(subject: Subject) -> dict[str, Any]:
     cfg, checkpoint = subject.run.cfg, subject.checkpoints["audited"]
     return {
-        "task": cfg.task._name, "arch": cfg.model._name, "updates": len(subject.run.updates),
-        "epochs": subject.run.updates[-1].epoch, "tokens": subject.run.tokens,
+        "task": cfg.task._name, "arch": cfg.model._name, "updates": len(subject.run.kept),
+        "epochs": subject.run.kept[-1].epoch, "tokens": subject.run.tokens,
         "checkpoint": str(checkpoint), "sha256": sha256_of(checkpoint), "seed": cfg.common.seed,
     }  # fmt: skip
 

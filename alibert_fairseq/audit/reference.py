@@ -13,7 +13,7 @@ STAGE = Stage("audit reference", 1)
 
 
 def last_checkpoint(folder: Path, updates: int) -> Path | None:
-    """The checkpoint of a reference that is trained as long as the run, None if there is none yet."""
+    """The checkpoint of a reference that has had so many updates, None if there is none yet."""
     checkpoints = checkpoints_in(folder / CHECKPOINTS) if folder.is_dir() else {}
     return checkpoints[max(checkpoints)] if checkpoints and max(checkpoints) >= updates else None
 
@@ -34,5 +34,5 @@ def prepare(data: Data, data_bins: list[Path], folder: Path) -> str:
 
 
 def train_reference(run: Run, data: str, folder: Path) -> None:
-    """Train it in this process, as the run was trained; resumes."""
-    train(run, data, (folder / CHECKPOINTS).absolute())
+    """Train it in this process, with as many updates as the last checkpoint of the run has; resumes."""
+    train(run, data, (folder / CHECKPOINTS).absolute(), max(run.checkpoints))

@@ -10,7 +10,7 @@ from alibert_common.files import read_json, read_text, write_json, written_whole
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import Stage, digest_of, identity
 from alibert_fairseq.callbacks.metrics_log import LOG
-from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, LAST, train
+from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, LAST, train, without_clock
 from alibert_fairseq.lineage.documents import Found, TrainingDocuments
 from alibert_fairseq.lineage.options import retrain_parser
 from alibert_fairseq.lineage.order import first_updates
@@ -112,7 +112,11 @@ def main() -> None:
         )
         return
     if run.cfg.task.budget_minutes:
-        print("warning: --budget-minutes follows the clock, so this training equals no other one bit for bit.")
+        updates = without_clock(run).optimization.max_update
+        print(
+            f"warning: --budget-minutes follows the clock. This training has {updates:,} updates in its place, and "
+            "equals no other one bit for bit."
+        )
     train(run, data, save_dir)
 
 

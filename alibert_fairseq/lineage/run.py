@@ -41,14 +41,19 @@ class Run:
     checkpoints: dict[int, Path]
 
     @property
+    def kept(self) -> list[Update]:
+        """The updates of the last checkpoint. A training that still runs has made more."""
+        return self.updates[: max(self.checkpoints)]
+
+    @property
     def tokens(self) -> int:
-        """Tokens that the updates have read."""
-        return sum(update.tokens for update in self.updates)
+        """Tokens that the updates of the last checkpoint have read."""
+        return sum(update.tokens for update in self.kept)
 
     @property
     def seconds(self) -> float:
-        """Seconds of training."""
-        return self.updates[-1].seconds if self.updates else 0.0
+        """Seconds of training until the last checkpoint."""
+        return self.kept[-1].seconds if self.kept else 0.0
 
     def task(self) -> PretrainingTask:
         """The task, with its data-bin. Raises InputError where the data-bin is gone, or has another tokenizer."""

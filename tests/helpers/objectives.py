@@ -36,6 +36,15 @@ def pairs_batch():
     return batch | {"sentence_target": torch.tensor([1, -100, 0])}
 
 
+def k_anonymous(objective):
+    """That every third token may not be learned."""
+    model, criterion, batch = objective
+    predictable = batch["net_input"]["src_tokens"] != dictionary().pad()
+    predictable[:, ::3] = False
+    batch["net_input"]["predictable"] = predictable
+    return objective
+
+
 def mlm(model, batch, **options):
     return model, AliBertMaskedLMLoss(MaskedLMCriterionConfig(**options), Task), batch
 
@@ -64,4 +73,5 @@ OBJECTIVES = {
         ElectraDebertaModel(ElectraDebertaConfig(**SHAPE, position_buckets=8), dictionary())
     ),
     "electra, modern": lambda: electra(ElectraModernModel(ElectraModernConfig(**SHAPE), dictionary())),
+    "electra, k-anonymous": lambda: k_anonymous(electra(ElectraModel(ElectraConfig(**SHAPE), dictionary()))),
 }  # fmt: skip

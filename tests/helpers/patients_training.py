@@ -44,7 +44,7 @@ def make_data_bin(folder: Path, documents: int = 260, held_out: int = 60, each: 
     return folder / "data-bin"
 
 
-def train(folder: Path, data_bin: Path, updates: int = 12, name: str = "save") -> Path:
+def train(folder: Path, data_bin: Path, updates: int = 12, name: str = "save", *others: str) -> Path:
     """Checkpoints every four updates."""
     options = [*OPTIONS, "--max-update", updates, "--total-num-update", "20", "--save-interval-updates", "4"]
     options += [
@@ -57,7 +57,7 @@ def train(folder: Path, data_bin: Path, updates: int = 12, name: str = "save") -
         "--save-dir",
         folder / name,
     ]
-    run("fairseq-train", data_bin, *options, cwd=folder, env=ENVIRONMENT)
+    run("fairseq-train", data_bin, *options, *others, cwd=folder, env=ENVIRONMENT)
     return folder / name
 
 

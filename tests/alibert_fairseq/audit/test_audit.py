@@ -16,6 +16,7 @@ from alibert_common.yaml_config import read_yaml
 from alibert_fairseq.audit.page import LANGUAGES, PHRASES, Page
 from alibert_fairseq.audit.texts import choose, of_reference, read_data
 from alibert_fairseq.hf.export import export
+from alibert_fairseq.lineage.run import read_run
 from preprocess.databin.document_records import read_records
 
 
@@ -78,6 +79,15 @@ def test_every_phrase_is_in_both_languages_with_the_same_values():
         assert len({frozenset(re.findall(r"{(\w+)}", text)) for text in texts.values()}) == 1, name
 
 
+@pytest.mark.long
+def test_a_training_with_a_budget_has_a_reference_of_as_many_updates(tmp_path):
+    save = train(tmp_path, make_data_bin(tmp_path), 200, "save", "--total-num-update", "200", "--budget-minutes", "0.1")
+    status, output = audit(tmp_path, save, "--documents", "110")
+    assert status == 0, output[-3000:]
+    made, trained = read_run(save), read_run(tmp_path / "audit-reference/checkpoints")
+    assert max(made.checkpoints) == max(trained.checkpoints) == figures(tmp_path)["model"]["updates"] < 200
+
+
 def test_a_second_call_does_nothing(audited):
     before = (audited / "audit/audit.json").read_bytes()
     status, output = audit(audited, audited / "save", "--documents", "110")
@@ -96,7 +106,6 @@ def test_another_output_of_the_same_reference_has_the_same_figures(audited):
 
 def test_a_step_that_is_done_is_not_taken_again(audited, monkeypatch):
     from alibert_fairseq.audit import command, measures
-    from alibert_fairseq.lineage.run import read_run
 
     run, data_bin = read_run(audited / "save"), audited / "data-bin"
     trained = audited / "audit-reference/checkpoints/checkpoint_last.pt"

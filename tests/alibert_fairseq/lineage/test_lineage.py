@@ -14,13 +14,15 @@ import torch
 from forked import finish, run
 from mix_helpers import MixedText
 from model_helpers import dictionary
+from omegaconf import OmegaConf
 from same_training import differences
 from tiny_training import ENVIRONMENT, OPTIONS
 
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
+from alibert_fairseq.lineage.again import without_clock
 from alibert_fairseq.lineage.find import first_uses
-from alibert_fairseq.lineage.run import read_run
+from alibert_fairseq.lineage.run import Run, Update, read_run
 from preprocess.databin.document_records import DocumentRecord, read_records, records_path, written_lines
 from preprocess.mixing.mix_file import split_name
 
@@ -244,3 +246,22 @@ def test_fewer_tokens_are_masked_where_a_document_was_taken_out():
     rows = type("Rows", (), {"sizes": np.array([80]), "__getitem__": lambda self, index: sequence})()
     sample = MaskedDataset(rows, table, MaskingRule(1.0, 0.0), 1, np.arange(4, 43))[0]
     assert (sample["target"] != 1).sum() == 6
+
+
+def test_a_clock_becomes_the_updates_that_it_allowed():
+    """10 updates in 30 of 60 seconds: 20 in all, of 40 that the schedules were written for."""
+    end = {"max_update": 40}
+    parts = {"task": end | {"budget_minutes": 1.0}, "optimization": {"max_update": 0, "stop_time_hours": 1 / 60}}
+    parts |= {"model": {}, "lr_scheduler": end | {"total_num_update": 40.0, "warmup_updates": 4}}
+    updates = [Update(number, 1, 100, 1, 0, 3.0 * number) for number in range(1, 13)]
+    found = without_clock(Run(Path(), OmegaConf.create(parts), {}, updates, {10: Path()}))
+    assert found == OmegaConf.create(
+        {
+            "task": {"max_update": 20, "budget_minutes": 0.0},
+            "optimization": {"max_update": 20, "stop_time_hours": 0.0},
+            "model": {},
+            "lr_scheduler": {"max_update": 20, "total_num_update": 20, "warmup_updates": 2},
+        }
+    )
+    parts["task"]["budget_minutes"] = 0
+    assert without_clock(Run(Path(), OmegaConf.create(parts), {}, updates, {10: Path()})) == OmegaConf.create(parts)

@@ -96,7 +96,9 @@ def test_records_and_lines_that_are_fewer_or_more_are_found(data_bin):
             check(signed(data_bin))
 
 
-@pytest.mark.parametrize("line, said", [("la ration", None), ("la t ion", "'tion' is in no word"), ("tion", "'tion' is")])
+@pytest.mark.parametrize(
+    "line, said", [("la ration", None), ("la t ion", "'tion' is in no word"), ("tion", "'tion' is")]
+)
 def test_pieces_are_of_words_that_patients_have(tmp_path, line, said):
     """The tokenizer's pieces `tion` and `ment` stand inside words. Two words that stand together are not one."""
     lines = [" ".join(WORDS), " ".join(CHARACTERS), "xment", line]
