@@ -1,6 +1,7 @@
 """The figures of an audit, from the results of its steps, as audit.json has them."""
 
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def figures_of(measure: Measure) -> dict[str, Any]:
         "tokenizer": _tokenizer(measure),
         "settings": {
             "seed": subject.seed, "documents": len(subject.texts), "maskings": subject.maskings, "share_masked": SHARE,
-            "level": LEVEL, "resamples": RESAMPLES, "version": __version__,
+            "level": LEVEL, "resamples": RESAMPLES, "version": __version__, "date": date.today().isoformat(),
         },
     }  # fmt: skip
 

@@ -52,7 +52,12 @@ class Page:
 
     def report(self) -> Section:
         """The whole page."""
-        blocks: list[Block] = [self.say("lead"), self._sources(), self._preparation(), self._training()]
+        blocks: list[Block] = [
+            self.say("lead", date=self.figures["settings"]["date"]),
+            self._sources(),
+            self._preparation(),
+            self._training(),
+        ]
         blocks += [Section(self.say("outputs"), [self.say("outputs_text")]), self._tokenizer()]
         attacks = [self._canaries(), self._membership(), self._extraction()]
         blocks += [Section(self.say("attacks"), attacks), Section(self.say("limits"), [self.say("limits_text")])]
@@ -79,11 +84,10 @@ class Page:
         return Section(self.say("preparation"), [text])
 
     def _training(self) -> Section:
-        names = ("task", "arch", "updates", "tokens", "epochs")
-        return Section(
-            self.say("training"),
-            [self.say("training_text", **{name: self.figures["model"][name] for name in names})],
-        )
+        found = self.figures["model"]
+        named = {name: found[name] for name in ("task", "arch", "updates", "tokens", "epochs", "sha256")}
+        text = self.say("training_text", file=Path(found["checkpoint"]).name, **named)
+        return Section(self.say("training"), [text])
 
     def _tokenizer(self) -> Section:
         found = self.figures["tokenizer"]
@@ -117,9 +121,11 @@ class Page:
         control, patients = found["patient, control"]["auc"], found["patient, calibrated"]["others"]
         documents = found["document, calibrated"]
         blocks: list[Block] = [
-            self.say("membership_text", members=documents["members"], held_out=documents["others"]),
+            self.say(
+                "membership_text", members=documents["members"], held_out=documents["others"], share=self.share(0.01, 0)
+            ),
             self._membership_table(found),
-            self.say("control", auc=control["value"], low=control["low"], high=control["high"]),
+            self.say("control", auc=self.interval(control)),
         ]
         if not control["low"] <= 0.5 <= control["high"]:
             blocks.append(self.say("control_bad"))
@@ -137,7 +143,12 @@ class Page:
         for unit in units:
             for score in ATTACKS:
                 one = found[f"{unit}, {score}"]
-                found_at = [self.interval(one["true_positives"][rate], percent=True) for rate in rates]
+                found_at = [
+                    self.interval(one["true_positives"][rate], percent=True)
+                    if one["others"] * float(rate) >= 1
+                    else self.say("not_measurable")
+                    for rate in rates
+                ]
                 rows.append([f"{self.say(score)}, {self.say(unit)}", self.interval(one["auc"]), *found_at])
         return Table(self.say("membership_caption"), head, rows, language=self.language)
 
@@ -171,7 +182,7 @@ class Page:
     def _exposure_picture(self, found: dict) -> Picture:
         from alibert_common.report.plots import COLOURS, mark, plt, png  # here, for what writes no page
 
-        figure, axes = plt.subplots(figsize=(6, 2.2), layout="constrained")
+        figure, axes = plt.subplots(figsize=(6, 1.7), layout="constrained")
         updates = sorted(found["along"])
         for number, copies in enumerate(one["copies"] for one in found["by_copies"]):
             values = [found["along"][update][copies] for update in updates]
@@ -186,7 +197,7 @@ class Page:
     def _curve_picture(self, found: dict) -> Picture:
         from alibert_common.report.plots import COLOURS, plt, png
 
-        figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(6, 1.8), layout="constrained")
         for number, score in enumerate(ATTACKS):
             false, true = zip(*found[f"patient, {score}"]["curve"], strict=True)
             line = axes.step(false, true, where="post", color=COLOURS[number], label=self.say(score))
