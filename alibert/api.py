@@ -219,11 +219,15 @@ def export(
 def audit(checkpoints: AnyPath, output: AnyPath, **options: object) -> dict[str, Any]:
     """Measure what can be extracted from a model of a training, its --save-dir. Returns the figures of audit.json.
 
-    `options` are those of `alibert audit`, with underscores: `reference="audit-reference"`, `documents=500`.
+    `options` are those of `alibert audit`, with underscores: `reference="audit-reference"`, `documents=500`. Raises
+    InputError where the reference is to be trained elsewhere first.
     """
     command = [sys.executable, "-m", "alibert_fairseq.audit.command", str(checkpoints), *_words({"output": output})]
     _run([*command, *_words(options)], environment())
-    return json.loads(Path(output, "audit.json").read_text(encoding="utf-8"))
+    figures = Path(output, "audit.json")
+    if not figures.is_file():
+        raise InputError(f"{figures}: not there yet; train the reference as the output says, and call this again.")
+    return json.loads(figures.read_text(encoding="utf-8"))
 
 
 def load(

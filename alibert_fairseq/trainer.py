@@ -138,7 +138,7 @@ class AlibertTrainer(Trainer):
         """After an update, and after a validation, which has no norm of a gradient."""
         if grad_norm is None:
             return super()._reduce_and_log_stats(logging_outputs, sample_size)
-        facts = self.metrics_log.facts(self.nonfinite.in_a_row)
+        facts = self.metrics_log.facts(self.nonfinite.in_a_row + self.nonfinite.overflows)
         self.pending.add(PendingLog(logging_outputs, sample_size, grad_norm, facts))
         return self.log_pending() if self.pending.due() else {}
 

@@ -29,10 +29,15 @@ class DataBin:
 
     def __init__(self, folder: Path):
         self.folder, self.proof = folder, json.loads((folder / "anonymity.json").read_text("utf-8"))
+        if "sha256" not in self.proof:
+            raise Violation("anonymity.json: says what was counted, and is no proof; check the output of binarize")
         for name, digest in self.proof["sha256"].items():
-            if hashlib.sha256(mapped(folder / name, "u1")).hexdigest() != digest:
+            if hashlib.sha256(mapped(folder / name, "u1").data).hexdigest() != digest:
                 raise Violation(f"{name}: not the file that the proof is about")
         lines = (folder / self.proof["dictionary"]).read_text("utf-8").split("\n")[:-1]
+        splits = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("train*.idx")}
+        if extra := splits - set(self.proof["splits"]):
+            raise Violation(f"{min(extra)}: a training would read this split, and the proof does not name it")
         self.ids, mark = self.proof["ids"], self.proof["mark"]
         self.kind = f"<u{self.ids['bytes']}"
         pieces = [""] * self.ids["first_of_dictionary"] + [line.rsplit(" ", 1)[0] for line in lines] + [""]
@@ -54,8 +59,9 @@ class DataBin:
         records = chain(self.records(split), [None])
         record = next(records)
         for size in sizes:
-            named = record and bool(record["patient"])
-            if not record or self.named.setdefault(record["source"], named) != named:
+            if not record or self.named.setdefault(record["source"], bool(record["patient"])) != bool(
+                record["patient"]
+            ):
                 raise Violation(f"{split}: its documents do not fit their records, or only some have a patient")
             if size == 1:  # </s> alone stands between documents
                 record = next(records)

@@ -14,7 +14,7 @@ from alibert_fairseq.audit.figures import cost_of, figures_of
 from alibert_fairseq.audit.measures import Measure, Subject
 from alibert_fairseq.audit.options import audit_parser
 from alibert_fairseq.audit.page import write_pages
-from alibert_fairseq.audit.texts import Data, choose, read_data
+from alibert_fairseq.audit.texts import choose, read_data
 from alibert_fairseq.callbacks.metrics_log import LOG
 from alibert_fairseq.data.dictionary import load_dictionary
 from alibert_fairseq.lineage.again import CHECKPOINTS
@@ -53,19 +53,19 @@ def main() -> None:
     data, begin = read_data(data_bins), load_dictionary(data_bins[0]).bos()
     texts = choose(data, options.documents, run.cfg.task.tokens_per_sample, begin, options.seed)
     folder = options.reference or options.output.with_name(f"{options.output.name}-reference")
-    trained = reference.last_checkpoint(folder, max(run.checkpoints))
+    place = reference.prepare(data, data_bins, folder)
+    trained = reference.last_checkpoint(run, place, folder)
     if trained is None:
-        trained = _trained(run, data, data_bins, folder, options.prepare)
+        trained = _trained(run, place, folder, options.prepare)
     if trained is not None:
         checkpoints = {"audited": run.checkpoints[max(run.checkpoints)], "reference": trained}
         audit(Subject(run, data_bins[0], data, checkpoints, texts, options.seed), data_bins, options.output)
         print(f"wrote {options.output}: {FIGURES}, audit.en.html, audit.fr.html")
 
 
-def _trained(run: Run, data: Data, data_bins: list[Path], folder: Path, only_prepare: bool) -> Path | None:
+def _trained(run: Run, place: str, folder: Path, only_prepare: bool) -> Path | None:
     """Train the reference; None where it is to be trained elsewhere."""
     processes = run.cfg.distributed_training.distributed_world_size
-    place = reference.prepare(data, data_bins, folder)
     if only_prepare or processes > 1:
         end = f"--max-update {max(run.checkpoints)}{', no --budget-minutes' * bool(run.cfg.task.budget_minutes)}"
         print(
@@ -75,7 +75,7 @@ def _trained(run: Run, data: Data, data_bins: list[Path], folder: Path, only_pre
         )
         return None
     reference.train_reference(run, place, folder)
-    found = reference.last_checkpoint(folder, max(run.checkpoints))
+    found = reference.last_checkpoint(run, place, folder)
     if found is None:
         raise InputError(f"{folder / CHECKPOINTS / LOG}: the reference was stopped; give the same command again.")
     return found

@@ -46,7 +46,7 @@ def cases_of(texts: Sequence[Text], vocabulary: Vocabulary, tokenizer: Tokenizer
     generator, known = np.random.default_rng((seed, 5)), dict[int, str | None]()
     cases: dict[str, list[Case]] = {kind: [] for kind in KINDS}
     for row in (row for text in texts if text.member for row in text.rows):
-        first, sizes = vocabulary.words(row)
+        first, sizes = (part[1:-1] for part in vocabulary.words(row))  # the ends of a row may cut a word
         for start, size, word in zip(first.tolist(), sizes.tolist(), hashes(row, first, sizes).tolist(), strict=True):
             if word not in known:
                 known[word] = _kind(tokenizer.decode(row[start : start + size].tolist()).strip())

@@ -14,8 +14,8 @@ from alibert_fairseq.audit.measures import Measure, Subject
 from alibert_fairseq.audit.membership import SHARE, attack
 from alibert_fairseq.audit.rates import LEVEL, RESAMPLES, Rate
 from alibert_fairseq.audit.vocabulary import piece_figures
+from preprocess.databin.predictable import PROOF
 
-ANONYMITY = "anonymity.json"  # of a data-bin of `binarize --min-patients`
 EXAMPLES = 12  # of names among the subwords
 
 
@@ -52,7 +52,7 @@ def _model(subject: Subject) -> dict[str, Any]:
 
 
 def _data(subject: Subject) -> dict[str, Any]:
-    file, data = subject.data_bin / ANONYMITY, subject.data
+    file, data = subject.data_bin / PROOF, subject.data
     return {
         "documents": data.documents(), "patients": data.patients(), "documents_without_patient": data.unnamed,
         "sources": data.sources, "canaries": len(subject.probes),

@@ -108,7 +108,8 @@ class Page:
             return Section(self.say("canaries"), [self.say("no_canaries")])
         copies = found["by_copies"]
         text = self.say(
-            "canaries_text", canaries=len(found["each"]), most_copies=max(one["copies"] for one in copies),
+            "canaries_text", canaries=len(found["each"]),
+            least_copies=copies[0]["copies"], most_copies=copies[-1]["copies"],
             others=found["candidates"] - 1, chance=found["chance"], most=found["most"],
         )  # fmt: skip
         head = [self.say(name) for name in ("copies", "number_of_canaries", "mean_exposure")]

@@ -2,20 +2,36 @@
 
 from pathlib import Path
 
+from omegaconf import OmegaConf
+
+from alibert_common.errors import InputError
 from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import Stage, identity
 from alibert_fairseq.audit.texts import Data, of_reference
 from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, train
-from alibert_fairseq.lineage.run import Run, checkpoints_in
+from alibert_fairseq.lineage.run import Run, checkpoints_in, load
+from alibert_fairseq.tasks.tokenizer_identity import manifest_digests
 from preprocess.databin.subset import write_subset
 
 STAGE = Stage("audit reference", 1)
 
 
-def last_checkpoint(folder: Path, updates: int) -> Path | None:
-    """The checkpoint of a reference that has had so many updates, None if there is none yet."""
-    checkpoints = checkpoints_in(folder / CHECKPOINTS) if folder.is_dir() else {}
-    return checkpoints[max(checkpoints)] if checkpoints and max(checkpoints) >= updates else None
+def last_checkpoint(run: Run, data: str, folder: Path) -> Path | None:
+    """The checkpoint of a reference that has had as many updates as the run, None if there is none yet.
+
+    Raises InputError for one of another model, or on other data than `data`.
+    """
+    checkpoints, updates = checkpoints_in(folder / CHECKPOINTS), max(run.checkpoints)
+    if not checkpoints or max(checkpoints) < updates:
+        return None
+    path = checkpoints[max(checkpoints)]
+    state, model = load(path), OmegaConf.to_container(run.cfg.model)
+    if (state["cfg"]["model"], state["task_state"].get("data")) != (model, manifest_digests(data)):
+        raise InputError(
+            f"{path}: is not a reference of this training: its model or its data-bin is another; give another "
+            "--reference, or another --output."
+        )
+    return path
 
 
 def prepare(data: Data, data_bins: list[Path], folder: Path) -> str:

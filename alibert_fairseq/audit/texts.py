@@ -17,6 +17,7 @@ from alibert_fairseq.lineage.documents import train_prefixes
 from preprocess.canaries.canaries import SOURCE
 from preprocess.databin.document_records import read_records
 from preprocess.databin.split_reader import document_places, token_ids
+from preprocess.databin.taken_out import TAKEN_OUT
 from preprocess.documents.patients import PatientTally
 from preprocess.mixing.reader import VALID
 
@@ -26,12 +27,12 @@ ROWS = 8  # of a long document at most, spread evenly
 
 @dataclass(frozen=True)
 class Split:
-    """The documents of a split: where they lie, their patients, and which are canaries."""
+    """The documents of a split: where they lie, their patients, and which of them are no real text."""
 
     prefix: Path
     places: np.ndarray  # (D, 2)
     patients: np.ndarray  # (D,) uint64
-    canaries: np.ndarray  # (D,) bool
+    left_out: np.ndarray  # (D,) bool: canaries, and what `retrain` has taken out
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,11 @@ class Data:
 
     def patients(self) -> int:
         """How many patients the training text has, without those of canaries."""
-        return len(np.unique(np.concatenate([split.patients[~split.canaries] for split in self.train])))
+        return len(np.unique(np.concatenate([split.patients[~split.left_out] for split in self.train])))
 
     def documents(self) -> int:
         """How many training documents there are, without canaries."""
-        return sum(int((~split.canaries).sum()) for split in self.train)
+        return sum(int((~split.left_out).sum()) for split in self.train)
 
 
 def read_data(data_bins: Sequence[Path]) -> Data:
@@ -76,14 +77,15 @@ def read_data(data_bins: Sequence[Path]) -> Data:
 
 
 def _read_split(prefix: Path, tally: PatientTally) -> Split:
-    keys, canaries = array("Q"), bytearray()
+    keys, left_out = array("Q"), bytearray()
     for record in read_records(prefix):
-        keys.append(tally.key(*record))
-        canaries.append(record.source == SOURCE)
+        gone = record == TAKEN_OUT
+        keys.append(1 if gone else tally.key(*record))  # 1 is not of the reference
+        left_out.append(gone or record.source == SOURCE)
     places = document_places(prefix)
     if len(places) != len(keys):
         raise InputError(f"{prefix}: has {len(places):,} documents and {len(keys):,} records; make the data-bin again.")
-    return Split(prefix, places, np.frombuffer(keys, np.uint64), np.frombuffer(canaries, bool))
+    return Split(prefix, places, np.frombuffer(keys, np.uint64), np.frombuffer(left_out, bool))
 
 
 def of_reference(patients: np.ndarray) -> np.ndarray:
@@ -114,7 +116,7 @@ def choose(data: Data, most: int, length: int, begin: int, seed: int) -> list[Te
 
 def _fits(split: Split, others: np.ndarray, member: bool) -> np.ndarray:
     """(D,) bool: the documents to test, of patients who are not among the others."""
-    fitting = ~split.canaries & ~np.isin(split.patients, others)
+    fitting = ~split.left_out & ~np.isin(split.patients, others)
     return fitting & ~of_reference(split.patients) if member else fitting
 
 

@@ -57,17 +57,17 @@ def is_number(word: str) -> bool:
 
 
 def documents_of(splits: Iterable[Split]) -> Iterator[tuple[int, np.ndarray]]:
-    """(patient, ids) of each document that is no canary."""
+    """(patient, ids) of each real document."""
     for split in splits:
         ids = token_ids(split.prefix)
-        for number in np.flatnonzero(~split.canaries).tolist():
+        for number in np.flatnonzero(~split.left_out).tolist():
             first, end = split.places[number].tolist()
             yield int(split.patients[number]), np.asarray(ids[first:end])
 
 
 def patients_of_pieces(splits: Iterable[Split], size: int) -> np.ndarray:
     """(V,) how many patients have each id, MOST where there are more."""
-    return _patients(((patient, np.unique(ids)) for patient, ids in documents_of(splits)), range(size))
+    return _patients(((patient, np.unique(ids)) for patient, ids in documents_of(splits)), size)
 
 
 def patients_of_words(splits: Iterable[Split], vocabulary: Vocabulary, wanted: Collection[int]) -> dict[int, int]:
@@ -77,23 +77,19 @@ def patients_of_words(splits: Iterable[Split], vocabulary: Vocabulary, wanted: C
     def found() -> Iterator[tuple[int, np.ndarray]]:
         for patient, ids in documents_of(splits):
             own = np.unique(hashes(ids, *vocabulary.words(ids)))
-            yield patient, own[np.isin(own, keys)]
+            yield patient, np.searchsorted(keys, own[np.isin(own, keys)])
 
-    return dict(zip(keys.tolist(), _patients(found(), keys.tolist()).tolist(), strict=True))
+    return dict(zip(keys.tolist(), _patients(found(), len(keys)).tolist(), strict=True))
 
 
-def _patients(found: Iterable[tuple[int, np.ndarray]], keys: Iterable[int]) -> np.ndarray:
-    """How many patients have each key. Memory: MOST numbers a key."""
-    patients, full = defaultdict[int, set[int]](set), set[int]()
+def _patients(found: Iterable[tuple[int, np.ndarray]], size: int) -> np.ndarray:
+    """(size,) how many patients have each number below `size`, MOST where there are more."""
+    patients, counts = defaultdict[int, set[int]](set), np.zeros(size, np.int64)
     for patient, own in found:
-        for key in own.tolist():
-            if key in full:
-                continue
-            patients[key].add(patient)
-            if len(patients[key]) == MOST:
-                full.add(key)
-                patients[key] = set()
-    return np.array([MOST if key in full else len(patients.get(key, ())) for key in keys], np.int64)
+        for number in own[counts[own] < MOST].tolist():
+            patients[number].add(patient)
+            counts[number] = len(patients[number])
+    return counts
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     {"update": 250, "epoch": 3, "seconds": 61, "tokens": 2048, "processes": 1, "skipped": 0, "lr": 0.0009, ...}
 
 `seconds` is the time of training, that before a stop included. `tokens` is what the update read on all processes.
-`skipped` is the number of batches before it that were not finite (`skip_nonfinite.py`). `lr` is the rate of the next
+`skipped` is the number of steps before it that were not finite (`skip_nonfinite.py`). `lr` is the rate of the next
 update, as in fairseq's own log. `gnorm` is the norm of the gradient. The rest is what the criterion logs for this
 update. A number that is not finite is null. The first process writes the file, and flushes it to the disk before every
 checkpoint. A run that resumes from an earlier update moves the lines after it to metrics.lost.jsonl, and hides them in

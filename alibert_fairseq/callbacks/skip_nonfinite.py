@@ -27,7 +27,7 @@ from fairseq_compat.module_proxy import in_place_in
 
 logger = logging.getLogger(__name__)
 
-SKIPPED = "skipped"  # in extra_state of a checkpoint
+SKIPPED, OVERFLOWS = "skipped", "overflows"  # in extra_state of a checkpoint
 KEPT = 3  # files of a process, the newest: a batch of 24 x 512 is some 300 kB, and one is enough to look at
 
 
@@ -43,13 +43,14 @@ class SkipNonfinite:
     """The callback: what it knows of the losses of an update, and how many batches it skipped since the last one."""
 
     def __init__(self, trainer):
-        self.trainer, self.in_a_row = trainer, 0
+        self.trainer, self.in_a_row, self.overflows = trainer, 0, 0  # --fp16 skips a batch where its scale is too large
         self.own: list = []  # the losses of this process
         self.all: object = None  # their sum on all processes, where there are several
 
     def begin(self, extra_state: dict | None) -> None:
         """Once the checkpoint is loaded: note the loss of each batch from now on."""
-        self.in_a_row = (extra_state or {}).get(SKIPPED, 0)
+        state = extra_state or {}
+        self.in_a_row, self.overflows = state.get(SKIPPED, 0), state.get(OVERFLOWS, 0)
 
         @in_place_in(self.trainer.task)
         def train_step(step, *args, **options):
@@ -76,7 +77,7 @@ class SkipNonfinite:
             metrics.log_stop_time("train_wall")
             self._tell_and_keep(samples, error)
         if trainer.get_num_updates() > updates:
-            self.in_a_row = 0
+            self.in_a_row = self.overflows = 0
 
     def note_sum(self, logging_outputs: list[dict]) -> None:
         """Once the processes have exchanged what they log."""
@@ -100,12 +101,16 @@ class SkipNonfinite:
         """A smallest loss scale (--fp16), or gradients that differ between processes, end the run."""
         try:
             yield
+        except OverflowError:  # fairseq skips the batch
+            self.overflows += 1
+            raise
         except FloatingPointError as error:
             self._end(f"update {self.trainer.get_num_updates() + 1}: {' '.join(str(error).split())}")
 
     def extra_state(self) -> dict[str, int]:
         """What a checkpoint keeps of it."""
-        return {SKIPPED: self.in_a_row} if self.in_a_row else {}
+        state = {SKIPPED: self.in_a_row, OVERFLOWS: self.overflows}
+        return {name: count for name, count in state.items() if count}
 
     def _tell_and_keep(self, samples: list, error: NotFinite) -> None:
         trainer = self.trainer

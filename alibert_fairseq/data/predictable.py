@@ -13,7 +13,7 @@ from torch import Tensor
 
 from alibert_common.errors import InputError
 from alibert_fairseq.data.token_view import Reading, Readings
-from preprocess.databin.predictable import Predictable, predictable_path
+from preprocess.databin.predictable import PROOF, Predictable, predictable_path
 from preprocess.mixing.mix_file import split_name
 
 
@@ -24,7 +24,7 @@ def predictable_readings(data_bins: Sequence[str], size: int) -> Readings | None
     """
     splits = [split for data_bin in data_bins for split in _training_splits(data_bin)]
     marked = [predictable_path(split).is_file() for split in splits]
-    proved = any(os.path.isfile(os.path.join(data_bin, "anonymity.json")) for data_bin in data_bins)
+    proved = any(os.path.isfile(os.path.join(data_bin, PROOF)) for data_bin in data_bins)
     if not all(marked) and (any(marked) or proved):
         raise InputError(
             f"{predictable_path(splits[marked.index(False)])}: no such file, so that all its tokens would be learned; "

@@ -46,6 +46,8 @@ def export(
     checkpoint = read_checkpoint(checkpoint_path, load_dictionary(tokenizer), average)
     if different := different_tokenizer(checkpoint.task_state, digests(str(tokenizer))):
         raise InputError(f"{tokenizer / different}: not the one of the training; give the tokenizer of its data-bin.")
+    if audit and average:
+        raise InputError("--audit: the audit tested the last weights, not their --average; leave one of them out.")
     audited = _read_audit(audit, checkpoint_path) if audit else None
     _keep_completed_card(output)
     differences = {}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 import alibert_fairseq
 from alibert_fairseq.lineage.run import Run
@@ -18,16 +18,18 @@ def train(run: Run, data: str, save_dir: Path, updates: int | None = None) -> No
 
     cfg = without_clock(run)
     if updates:
-        cfg.optimization.max_update, cfg.optimization.max_epoch = updates, 0
+        cfg.optimization.update({"max_update": updates, "max_epoch": 0, "stop_time_hours": 0.0, "stop_min_lr": -1.0})
+        cfg.checkpoint.patience = -1
     cfg.task.data, cfg.checkpoint.save_dir = data, str(save_dir)
     cfg.checkpoint.restore_file = LAST
+    cfg.common.update({"tensorboard_logdir": None, "wandb_project": None, "log_file": None})  # those of the run stay
     cfg.common.user_dir = str(Path(alibert_fairseq.__file__).parent)
     distributed_utils.call_main(cfg, fairseq_train.main)
 
 
 def without_clock(run: Run) -> DictConfig:
     """The configuration of the run. In the place of --budget-minutes stand the updates that it allows at this speed."""
-    cfg = OmegaConf.create(OmegaConf.to_container(run.cfg))
+    cfg = run.cfg.copy()
     if minutes := cfg.task.budget_minutes:
         made, planned = len(run.kept), cfg.task.max_update
         updates = max(made, round(made * 60 * minutes / max(run.seconds, 1)))

@@ -40,7 +40,8 @@ class TrainingDocuments:
 
     def reading(self, path: str) -> DocumentNumbers | None:
         """How a task reads a split: each token as its document."""
-        return DocumentNumbers(self.places[path], self.first[path]) if path in self.places else None
+        prefix = str(Path(path))  # ./data-bin is data-bin
+        return DocumentNumbers(self.places[prefix], self.first[prefix]) if prefix in self.places else None
 
     def number(self, found: Found) -> int | None:
         """The number of a document through all data-bins, None for one of the validation text."""

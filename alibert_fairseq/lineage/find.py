@@ -45,14 +45,16 @@ def first_uses(run: Run, ids: Iterable[str], patients: Iterable[str]) -> list[Fi
 
 def _first_use(run: Run, name: str, found: list[Found], numbers: list[int | None], first: dict) -> FirstUse:
     uses = [first[number] for number in numbers if number in first]
-    validated = numbers.count(None)
+    held_out = {(one.prefix.name, one.number) for one, number in zip(found, numbers, strict=True) if number is None}
+    validated = len(held_out)  # each data-bin has the same
+    documents = len(numbers) - numbers.count(None) + validated
     if not uses:
-        return FirstUse(name, len(found), validated, None, None, None, None, 0)
+        return FirstUse(name, documents, validated, None, None, None, None, 0)
     update, epoch = min(uses)
     before = run.checkpoint_before(update)
     made, path = (before[0], str(before[1])) if before else (None, None)
     later = sum(updates >= update for updates in run.checkpoints)
-    return FirstUse(name, len(found), validated, update, epoch, path, made, later)
+    return FirstUse(name, documents, validated, update, epoch, path, made, later)
 
 
 def described(use: FirstUse, updates: int) -> str:

@@ -54,8 +54,9 @@ def order_of(run: Run, task: PretrainingTask) -> Iterator[ReadUpdate]:
 def steps_of(run: Run, task: PretrainingTask) -> Iterator[Step]:
     """The steps of all epochs, without end."""
     cfg = run.cfg
-    if cfg.dataset.grouped_shuffling:
-        raise InputError(f"{run.folder}: was trained with --grouped-shuffling, whose order is not computed again.")
+    for option, given in (("--grouped-shuffling", cfg.dataset.grouped_shuffling), ("--amp", cfg.common.amp)):
+        if given:
+            raise InputError(f"{run.folder}: was trained with {option}, whose order of batches is not computed again.")
     for epoch in count(1):
         batches, dataset = batches_of(cfg, task, epoch)
         size = batches_per_step(cfg, epoch)

@@ -25,7 +25,6 @@ class Update:
     number: int
     epoch: int
     tokens: int
-    processes: int
     skipped: int
     seconds: float  # of training until then
 
@@ -124,7 +123,7 @@ def read_updates(path: Path) -> list[Update]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             found = parse_json(line)
-            whole = {name: int(found[name]) for name in ("epoch", "tokens", "processes", "skipped")}
+            whole = {name: int(found[name]) for name in ("epoch", "tokens", "skipped")}
             update = Update(int(found["update"]), **whole, seconds=float(found["seconds"]))
         except (ValueError, TypeError, KeyError):
             raise InputError(f"{path}, line {number}: is no update; the file is damaged.") from None

@@ -16,14 +16,12 @@ from preprocess.anonymity.marking import JoinMarks, MarkPart, total
 from preprocess.anonymity.token_text import TokenText
 from preprocess.databin.document_records import ENDING as RECORDS
 from preprocess.databin.fairseq_writer import id_type
-from preprocess.databin.predictable import ENDING
+from preprocess.databin.predictable import ENDING, PROOF
 from preprocess.documents.patients import PatientTally
 from preprocess.tokenizer.piece_text import FILLER
 from preprocess.tokenizer.special_tokens import read_layout, read_symbols
 from preprocess.tokenizer.vocabulary import MASK, SPECIALS
 from preprocess.tokenizer.word_starts import starts_by, word_mark
-
-JSON = "anonymity.json"
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,9 @@ def make_anonymous(
     }
     summary = asdict(rule) | {"counted_pieces": counted_pieces} | documents | asdict(marked)
     described = _described(work.directory, text, vocabulary)
-    write_json(work.directory / JSON, {"counts": summary} | described)
+    for place in places:  # a training reads data-bins one by one
+        write_json(place / PROOF, {"counts": summary})
+    write_json(work.directory / PROOF, {"counts": summary} | described)
     return summary
 
 

@@ -14,6 +14,7 @@ from preprocess.databin.fairseq_writer import REMEDY
 from preprocess.databin.split_reader import token_ids
 
 ENDING = ".predictable"
+PROOF = "anonymity.json"  # what was counted, and the proof of it
 
 
 def predictable_path(prefix: Path | str) -> Path:

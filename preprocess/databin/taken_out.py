@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from alibert_common.files import written_whole
+from alibert_common.files import read_json, write_json, written_whole
 from alibert_common.provenance import MANIFEST
 from preprocess.databin.document_records import (
     ENDING,
@@ -20,10 +20,10 @@ from preprocess.databin.document_records import (
     records_path,
     written_lines,
 )
+from preprocess.databin.predictable import PROOF
 from preprocess.databin.split_reader import document_places, token_ids
 from preprocess.tokenizer.special_tokens import read_layout
 
-PROOF = "anonymity."  # how the names of its files begin; it is about the whole text
 TAKEN_OUT = DocumentRecord("", "", "")  # the record of such a document says nothing of it
 
 
@@ -59,13 +59,17 @@ def _write_records(prefix: Path, output: Path, numbers: Collection[int]) -> None
 
 
 def second_names(data_bin: Path, output: Path, written: Collection[str]) -> None:
-    """Have all files of a data-bin in `output` too, but those of the names `written`, its manifest and its proof.
+    """Have all files of a data-bin in `output` too, but those of the names `written` and its manifest.
 
-    Files are copied where the file system has no hard links.
+    What was counted for the proof remains; the proof itself is about the whole text. Files are copied where the file
+    system has no hard links.
     """
     for file in sorted(path for path in data_bin.iterdir() if path.is_file()):
         other = output / file.name
-        if file.name in written or file.name == MANIFEST or file.name.startswith(PROOF):
+        if file.name in written or file.name == MANIFEST:
+            continue
+        if file.name == PROOF:
+            write_json(other, {"counts": read_json(file)["counts"]})
             continue
         other.unlink(missing_ok=True)
         try:

@@ -6,6 +6,7 @@ CPU; here the refusal is lifted, and the zero is made on the CPU.
 """
 
 import functools
+import json
 import logging
 import re
 import sys
@@ -137,6 +138,8 @@ def test_an_overflow_halves_the_scale_and_a_resumed_run_ends_with_the_same_bits(
     whole = train(objective, *words, "--save-dir", str(tmp_path / "whole"))
     scales = [float(scale) for scale in re.findall(r"ignoring gradient, setting loss scale to: ([\d.]+)", whole)]
     assert scales == [2.0 ** (19 - i) for i in range(len(scales))] and scales
+    lines = (tmp_path / "whole/metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["skipped"] for line in lines] == [len(scales)] + [0] * (UPDATES - 1)
     batches, updates, rates = progress(whole)
     assert updates == list(range(1, UPDATES + 1)) and batches == [len(scales) + update for update in updates]
 

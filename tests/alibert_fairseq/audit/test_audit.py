@@ -52,7 +52,7 @@ def test_the_reference_has_one_half_of_the_patients_and_members_are_of_the_other
     assert kept == [name for name, is_kept in zip(all_ids, half, strict=True) if is_kept] and 90 < len(kept) < 170
     members = {text.patient for text in choose(data, 110, 32, 0, seed=1) if text.member}
     assert len(members) > 50 and not members & set(data.train[0].patients[half].tolist())
-    assert not any("canary" in name for name in all_ids) and data.train[1].canaries.all()
+    assert not any("canary" in name for name in all_ids) and data.train[1].left_out.all()
 
 
 def test_both_pages_have_the_same_figures_and_load_nothing(audited):
@@ -166,7 +166,7 @@ def test_a_source_where_some_patients_are_missing_is_refused(tmp_path):
 
 def test_documents_without_patients_count_as_patients(tmp_path):
     data = read_data([make_data_bin(tmp_path, documents=5, held_out=2, each=0, patients=False)])
-    assert data.patients() == 5 and data.unnamed == 7 and not np.concatenate([s.canaries for s in data.train]).any()
+    assert data.patients() == 5 and data.unnamed == 7 and not np.concatenate([s.left_out for s in data.train]).any()
 
 
 def test_the_card_of_an_export_has_the_figures_of_its_own_audit(audited, tmp_path):
