@@ -15,6 +15,16 @@ from preprocess.databin.split_reader import document_places
 from preprocess.documents.document import as_patient
 from preprocess.mixing.mix_file import TRAIN, split_name
 from preprocess.mixing.reader import VALID
+from preprocess.pseudonymisation.documents import other_patient
+from preprocess.pseudonymisation.surrogates.secret_key import read_key
+
+
+def as_in_data_bin(patients: Iterable[str], key: Path | None) -> list[str]:
+    """The patients, with the names that `pseudonymise` gave them with this key."""
+    if key is None:
+        return list(patients)
+    secret = read_key(key)
+    return [other_patient(secret, as_patient(patient)) for patient in patients]
 
 
 class Found(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from tqdm import tqdm
 
 from alibert_common.errors import InputError, exit_with_sentence
-from alibert_fairseq.lineage.documents import Found, TrainingDocuments
+from alibert_fairseq.lineage.documents import Found, TrainingDocuments, as_in_data_bin
 from alibert_fairseq.lineage.options import lineage_parser
 from alibert_fairseq.lineage.order import first_updates
 from alibert_fairseq.lineage.run import Run, read_run
@@ -76,7 +76,7 @@ def main() -> None:
     if not options.document and not options.patient:
         raise InputError("--document: missing; give the id of a document, or --patient.")
     run = read_run(options.checkpoints, options.data)
-    for use in first_uses(run, options.document, options.patient):
+    for use in first_uses(run, options.document, as_in_data_bin(options.patient, options.key)):
         print(json.dumps(asdict(use), ensure_ascii=False) if options.json else described(use, len(run.updates)))
 
 

@@ -11,7 +11,7 @@ from alibert_common.output_dir import resumable_directory
 from alibert_common.provenance import Stage, digest_of, identity
 from alibert_fairseq.callbacks.metrics_log import LOG
 from alibert_fairseq.lineage.again import CHECKPOINTS, DATA_BIN, LAST, train, without_clock
-from alibert_fairseq.lineage.documents import Found, TrainingDocuments
+from alibert_fairseq.lineage.documents import Found, TrainingDocuments, as_in_data_bin
 from alibert_fairseq.lineage.options import retrain_parser
 from alibert_fairseq.lineage.order import first_updates
 from alibert_fairseq.lineage.run import Run, read_run
@@ -98,7 +98,7 @@ def names_in(path: Path | None) -> list[str]:
 def main() -> None:
     """Command line."""
     options = retrain_parser().parse_args()
-    ids, patients = names_in(options.without), names_in(options.without_patients)
+    ids, patients = names_in(options.without), as_in_data_bin(names_in(options.without_patients), options.key)
     if not ids and not patients:
         raise InputError("--without: missing; give a file of ids of documents, or --without-patients.")
     run = read_run(options.checkpoints, options.data)

@@ -25,6 +25,11 @@ class Replaced:
     other: str
 
 
+def other_patient(key: bytes, patient: str) -> str:
+    """What stands in the place of a patient's name in all documents: a hash."""
+    return Draws(key, "").name(PATIENT, patient)
+
+
 class Pseudonymiser:
     """Pseudonymises one document after the other."""
 
@@ -64,7 +69,7 @@ class Pseudonymiser:
         """The document with other lines, id, patient and date, and with the metadata that is to be kept."""
         metadata = {name: document.metadata[name] for name in self.settings.keep if name in document.metadata}
         if patient_of(document):
-            metadata[PATIENT] = Draws(self.key, "").name(PATIENT, patient)
+            metadata[PATIENT] = other_patient(self.key, patient)
         metadata[PSEUDONYMISED] = True
         if self.settings.positions:
             metadata[POSITIONS] = places

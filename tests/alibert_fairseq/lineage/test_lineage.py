@@ -21,10 +21,15 @@ from tiny_training import ENVIRONMENT, OPTIONS
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
 from alibert_fairseq.lineage.again import without_clock
+from alibert_fairseq.lineage.documents import TrainingDocuments, as_in_data_bin
 from alibert_fairseq.lineage.find import first_uses
 from alibert_fairseq.lineage.run import Run, Update, read_run
 from preprocess.databin.document_records import DocumentRecord, read_records, records_path, written_lines
+from preprocess.documents.document import Document, patient_of
 from preprocess.mixing.mix_file import split_name
+from preprocess.pseudonymisation.documents import Pseudonymiser
+from preprocess.pseudonymisation.settings import Settings
+from preprocess.pseudonymisation.surrogates.secret_key import make_key, read_key
 
 HELPERS = Path(__file__).parents[2] / "helpers"
 PLUGIN = str(Path(__file__).parents[3] / "alibert_fairseq")
@@ -265,3 +270,18 @@ def test_a_clock_becomes_the_updates_that_it_allowed():
     )
     parts["task"]["budget_minutes"] = 0
     assert without_clock(Run(Path(), OmegaConf.create(parts), {}, updates, {10: Path()})) == OmegaConf.create(parts)
+
+
+def test_a_patient_has_the_name_that_the_key_gave(tmp_path):
+    make_key(tmp_path / "key")
+    document = Document("a", "s", ["le patient"], metadata={"patient": "42"})
+    pseudonymised, _ = Pseudonymiser(Settings(), read_key(tmp_path / "key")).of(document)
+    assert as_in_data_bin([" 42.0"], tmp_path / "key") == [patient_of(pseudonymised)]
+    assert as_in_data_bin(["42"], None) == ["42"] != [patient_of(pseudonymised)]
+
+
+def test_a_data_bin_is_found_by_any_form_of_its_path(mixed, monkeypatch):
+    monkeypatch.chdir(mixed.place)
+    place = mixed.data.split(":")[0].removeprefix(f"{mixed.place}/")
+    documents, prefixes = TrainingDocuments(f".//{place}"), [f".//{place}/{split_name(n)}" for n in (0, 1)]
+    assert [documents.reading(prefix).first for prefix in prefixes] == [0, len(documents.places[f"{place}/train"])]
