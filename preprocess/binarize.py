@@ -68,7 +68,7 @@ def binarize(
         Vocabulary.of(tokenizer)
     key = {
         "settings": {"data_bins": data_bins, "weights": list((weights or {}).items())}
-        | (_described(anonymity, tokenizer) if anonymity else {}),
+        | (asdict(anonymity) if anonymity else {}),
         "tokenizer": digests,
         "inputs": identity([mix]) if mix else {split: identity(paths) for split, paths in splits.items()},
     }
@@ -91,15 +91,17 @@ def binarize(
                     write_canaries(place, canaries)
             if anonymity:
                 trained = list(filter(is_trained_on, splits))
-                counted = _described(anonymity, tokenizer)["counted_pieces"]
+                counted = _counted_pieces(anonymity, tokenizer, [made["splits"][split] for split in trained])
                 work.manifest["anonymity"] = make_anonymous(work, places, trained, anonymity, counted, engine)
     return read_json(output / MANIFEST)
 
 
-def _described(anonymity: AnonymityRule, tokenizer: Path) -> dict:
-    """The rule, and whether the pieces of the tokenizer come from the words of so many patients."""
-    counted = read_manifest(tokenizer / MANIFEST).get("min_patients", 0) >= anonymity.min_patients
-    return asdict(anonymity) | {"counted_pieces": counted}
+def _counted_pieces(anonymity: AnonymityRule, tokenizer: Path, trained: list[dict]) -> bool:
+    """Whether the pieces of the tokenizer come from words that so many patients have in this training text."""
+    manifest = read_manifest(tokenizer / MANIFEST)
+    read = {one["sha256"] for one in manifest.get("inputs", [])}
+    here = {one["sha256"] for split in trained for one in split["inputs"]}
+    return manifest.get("min_patients", 0) >= anonymity.min_patients and read <= here
 
 
 def splits_of_mix(directory: Path) -> tuple[dict[str, list[Path]], dict[str, float] | None]:

@@ -19,6 +19,8 @@ from zlib import crc32
 import numpy as np
 import zstandard
 
+CODES = {2: 8, 4: 4}  # fairseq's number of a type, by its bytes
+
 
 class Violation(Exception):
     """What is wrong, and where."""
@@ -52,9 +54,8 @@ class DataBin:
 
     def lines_of(self, split: str) -> Iterator[tuple[str, tuple, list[bytes], list[bool]]]:
         """Those of a split."""
-        index, at = self.folder / f"{split}.idx", 0
-        sizes = np.fromfile(index, "<i4", int(np.fromfile(index, "<u8", 1, offset=18)[0]), offset=26).tolist()
-        tokens = mapped(self.folder / f"{split}.bin", self.kind)
+        tokens, at = mapped(self.folder / f"{split}.bin", self.kind), 0
+        sizes = self.sizes(split, tokens).tolist()
         marks = mapped(self.folder / f"{split}.predictable", "u1")
         records = chain(self.records(split), [None])
         record = next(records)
@@ -73,11 +74,27 @@ class DataBin:
                 words = [b"" if line[i] == self.ids["unknown"] else line[i:j].tobytes() for i, j in spans]
                 edges[-1] = size  # the end of the line is of its last word
                 learned = [1 in marked[i:j] for i, j in zip(edges, edges[1:], strict=False)]
-                patient = ("", record["patient"]) if record["patient"] else (record["source"], record["id"])
+                patient = (record["patient"],) if record["patient"] else (record["source"], record["id"])
                 yield f"{split}.bin, document {record['id']}, from token {at + 1} on", patient, words, learned
             at += size
-        if at != len(tokens) or next(records, None):
-            raise Violation(f"{split}: its lines or documents do not fit their records")
+        if next(records, None):
+            raise Violation(f"{split}: its documents do not fit their records")
+
+    def sizes(self, split: str, tokens: np.ndarray) -> np.ndarray:
+        """The sizes of the lines. Raises Violation where a training would read others than those that end in </s>."""
+        index, width = self.folder / f"{split}.idx", tokens.itemsize
+        lines = int(np.fromfile(index, "<u8", 1, offset=18)[0])
+        sizes = np.fromfile(index, "<i4", lines, offset=26)
+        pointers = np.fromfile(index, "<i8", lines, offset=26 + 4 * lines)
+        ends = np.cumsum(sizes, dtype=np.int64)
+        same = np.array_equal(np.flatnonzero(tokens == self.ids["end"]) + 1, ends)
+        if (
+            not same
+            or not np.array_equal(pointers, width * (ends - sizes))
+            or np.fromfile(index, "u1", 18)[17] != CODES[width]
+        ):
+            raise Violation(f"{split}.idx: its lines are not those of {split}.bin")
+        return sizes
 
     def records(self, split: str) -> Iterator[dict]:
         """Those of the documents."""
@@ -163,7 +180,7 @@ def main(arguments: list[str] | None = None) -> None:
         said += str(found)
     except OSError as error:
         status, said = 2, f"error: {error.filename}: {error.strerror}; give a data-bin of binarize --min-patients."
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, zstandard.ZstdError) as error:
         said += f"a file of the proof is damaged ({error!r})"
     print(said, file=sys.stderr)
     sys.exit(status)

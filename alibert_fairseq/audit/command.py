@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fairseq import utils
 
+from alibert_common.directories import Marker, refuse_foreign
 from alibert_common.errors import InputError, exit_with_sentence
 from alibert_common.files import write_json
 from alibert_common.output_dir import Work, resumable_directory
@@ -47,6 +48,7 @@ def _measure(measure: Measure, work: Work) -> None:
 def main() -> None:
     """Command line."""
     options = audit_parser().parse_args()
+    refuse_foreign(options.output, Marker.of_command(STAGE.command))  # before the reference is trained
     run = read_run(options.checkpoints, options.data)
     run.task()  # refuses another data-bin
     data_bins = [Path(path) for path in utils.split_paths(run.cfg.task.data)]

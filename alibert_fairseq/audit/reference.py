@@ -25,8 +25,8 @@ def last_checkpoint(run: Run, data: str, folder: Path) -> Path | None:
     if not checkpoints or max(checkpoints) < updates:
         return None
     path = checkpoints[max(checkpoints)]
-    state, model = load(path), OmegaConf.to_container(run.cfg.model)
-    if (state["cfg"]["model"], state["task_state"].get("data")) != (model, manifest_digests(data)):
+    state, model, digests = load(path), OmegaConf.to_container(run.cfg.model), manifest_digests(data)
+    if (state["cfg"]["model"], state["task_state"].get("data", digests)) != (model, digests):
         raise InputError(
             f"{path}: is not a reference of this training: its model or its data-bin is another; give another "
             "--reference, or another --output."

@@ -103,7 +103,8 @@ def choose(data: Data, most: int, length: int, begin: int, seed: int) -> list[Te
     for splits, others, member in ((data.train, held_out, True), (data.valid, known, False)):
         fitting = [np.flatnonzero(_fits(split, others, member)) for split in splits]
         ends = np.cumsum([len(numbers) for numbers in fitting])
-        _check(data, int(ends[-1]), member)
+        several = [split.patients[numbers] for split, numbers in zip(splits, fitting, strict=True)]
+        _check(data, int(ends[-1]), len(np.unique(np.concatenate(several))), member)
         drawn = np.arange(ends[-1])
         if len(drawn) > most:
             drawn = np.sort(generator.choice(drawn, most, replace=False))
@@ -120,7 +121,7 @@ def _fits(split: Split, others: np.ndarray, member: bool) -> np.ndarray:
     return fitting & ~of_reference(split.patients) if member else fitting
 
 
-def _check(data: Data, documents: int, member: bool) -> None:
+def _check(data: Data, documents: int, patients: int, member: bool) -> None:
     place = data.train[0].prefix.parent
     if member and documents < LEAST_MEMBERS:
         raise InputError(
@@ -131,6 +132,12 @@ def _check(data: Data, documents: int, member: bool) -> None:
         raise InputError(
             f"{place}: only {documents:,} documents of other patients are held out, and the audit needs "
             f"{LEAST_HELD_OUT}; give mix a larger --valid."
+        )
+    if patients < LEAST_HELD_OUT:
+        side = "tested as members" if member else "held out"
+        raise InputError(
+            f"{place}: only {patients:,} patients can be {side}, and the audit needs {LEAST_HELD_OUT} on each side; "
+            "give text of more patients."
         )
 
 

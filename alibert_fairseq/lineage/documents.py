@@ -58,21 +58,20 @@ class TrainingDocuments:
         first = self.first.get(str(found.prefix))
         return None if first is None else first + found.number
 
-    def find(self, ids: Iterable[str] = (), patients: Iterable[str] = ()) -> dict[str, list[Found]]:
-        """{id or patient: its documents}, training text and validation text.
+    def find(self, ids: Iterable[str] = (), patients: Iterable[str] = ()) -> dict[tuple[str, str], list[Found]]:
+        """{("document" or "patient", name): its documents}, training text and validation text.
 
         Raises InputError for a name that no document has, and for a data-bin whose records do not fit its text.
         """
-        names = {name: list[Found]() for name in (*ids, *patients)}
-        by_id, by_patient = set(ids), {as_patient(patient): patient for patient in patients}
+        names = {("document", name): list[Found]() for name in ids}
+        names |= {("patient", as_patient(patient)): list[Found]() for patient in patients}
         valid = [data_bin / VALID for data_bin in self.data_bins if os.path.exists(f"{data_bin / VALID}.idx")]
         for prefix in [*self.prefixes, *valid]:
             number = -1
             for number, record in enumerate(read_records(prefix)):
-                if record.id in by_id:
-                    names[record.id].append(Found(prefix, number, record))
-                if record.patient and record.patient in by_patient:
-                    names[by_patient[record.patient]].append(Found(prefix, number, record))
+                for name in (("document", record.id), ("patient", record.patient or None)):
+                    if name in names:
+                        names[name].append(Found(prefix, number, record))
             expected = len(self.places[str(prefix)] if str(prefix) in self.places else document_places(prefix))
             if number + 1 != expected:
                 raise InputError(
@@ -80,7 +79,7 @@ class TrainingDocuments:
                 )
         if missing := [name for name, found in names.items() if not found]:
             raise InputError(
-                f"{self.data_bins[0]}: no document or patient {missing[0]!r} ({len(missing):,} in all are missing); "
+                f"{self.data_bins[0]}: no {missing[0][0]} {missing[0][1]!r} ({len(missing):,} in all are missing); "
                 "check the name in the records, `zstdcat train.documents.jsonl.zst`."
             )
         return names

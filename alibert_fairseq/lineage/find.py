@@ -40,7 +40,7 @@ def first_uses(run: Run, ids: Iterable[str], patients: Iterable[str]) -> list[Fi
         for update, seen in first_updates(run, task, wanted):
             first |= dict.fromkeys(seen, (update.number, update.epoch))
             bar.update(len(seen))
-    return [_first_use(run, name, found[name], several, first) for name, several in numbers.items()]
+    return [_first_use(run, name[1], found[name], several, first) for name, several in numbers.items()]
 
 
 def _first_use(run: Run, name: str, found: list[Found], numbers: list[int | None], first: dict) -> FirstUse:

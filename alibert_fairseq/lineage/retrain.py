@@ -24,11 +24,15 @@ SETTINGS = "retrain.json"
 def prepare(run: Run, ids: list[str], patients: list[str], output: Path) -> str:
     """Write the data-bin and the checkpoint to start from; returns what was done, as sentences.
 
-    Raises InputError for a name that no document has, and for an output of another retraining.
+    Raises InputError for a name that no document has, for an output of anything else, and where no document is left.
     """
+    if output.is_dir() and any(output.iterdir()) and not (output / SETTINGS).is_file():
+        raise InputError(f"{output}: holds other files; give another --output.")
     task, documents = run.task(), TrainingDocuments(run.cfg.task.data)
     found = [one for several in documents.find(ids, patients).values() for one in several]
     wanted = {number for number in map(documents.number, found) if number is not None}
+    if len(wanted) == documents.total:
+        raise InputError(f"{run.cfg.task.data}: no document would be left to train on; take out fewer.")
     task.readings = documents.reading
     first = next((update.number for update, _ in first_updates(run, task, wanted)), len(run.updates) + 1)
     before = run.checkpoint_before(first)
@@ -89,7 +93,8 @@ def names_in(path: Path | None) -> list[str]:
     """The names in a file, one a line. Raises InputError for a file without any."""
     if path is None:
         return []
-    names = [line.strip() for line in read_text(path).splitlines() if line.strip()]
+    lines = read_text(path).removeprefix("\ufeff").split("\n")
+    names = [line.strip() for line in lines if line.strip()]
     if not names:
         raise InputError(f"{path}: holds no name; write one a line.")
     return names

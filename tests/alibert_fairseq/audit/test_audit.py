@@ -164,6 +164,14 @@ def test_a_source_where_some_patients_are_missing_is_refused(tmp_path):
         read_data([tmp_path / "bin"])
 
 
+def test_too_few_patients_on_a_side_are_refused(audited):
+    data = read_data([audited / "data-bin"])
+    data.valid[0].patients.flags.writeable = True
+    data.valid[0].patients[:] = 7
+    with pytest.raises(InputError, match="only 1 patients can be held out, and the audit needs 20 on each side"):
+        choose(data, 110, 32, 0, seed=1)
+
+
 def test_documents_without_patients_count_as_patients(tmp_path):
     data = read_data([make_data_bin(tmp_path, documents=5, held_out=2, each=0, patients=False)])
     assert data.patients() == 5 and data.unnamed == 7 and not np.concatenate([s.left_out for s in data.train]).any()

@@ -18,11 +18,13 @@ from omegaconf import OmegaConf
 from same_training import differences
 from tiny_training import ENVIRONMENT, OPTIONS
 
+from alibert_common.errors import InputError
 from alibert_fairseq.data.masked_dataset import MaskedDataset
 from alibert_fairseq.data.masking import MaskingRule
 from alibert_fairseq.lineage.again import without_clock
 from alibert_fairseq.lineage.documents import TrainingDocuments, as_in_data_bin
 from alibert_fairseq.lineage.find import first_uses
+from alibert_fairseq.lineage.retrain import prepare
 from alibert_fairseq.lineage.run import Run, Update, read_run
 from preprocess.databin.document_records import DocumentRecord, read_records, records_path, written_lines
 from preprocess.documents.document import Document, patient_of
@@ -195,7 +197,7 @@ def test_what_has_no_answer_is_refused_in_one_sentence(mixed, tmp_path):
         assert status == 2 and output.startswith("error: ") and output.count("\n") == 1, output
         return output
 
-    assert "no document or patient 'letter-1' (1 in all are missing)" in refused("--document", "letter-1")
+    assert "no document 'letter-1' (1 in all are missing)" in refused("--document", "letter-1")
     assert "--document: missing" in refused()
     assert "the data-bin of this training is gone" in refused("--document", "x", "--data", "elsewhere")
     copy = SimpleNamespace(place=tmp_path)
@@ -258,7 +260,7 @@ def test_a_clock_becomes_the_updates_that_it_allowed():
     end = {"max_update": 40}
     parts = {"task": end | {"budget_minutes": 1.0}, "optimization": {"max_update": 0, "stop_time_hours": 1 / 60}}
     parts |= {"model": {}, "lr_scheduler": end | {"total_num_update": 40.0, "warmup_updates": 4}}
-    updates = [Update(number, 1, 100, 1, 0, 3.0 * number) for number in range(1, 13)]
+    updates = [Update(number, 1, 100, 0, 3.0 * number) for number in range(1, 13)]
     found = without_clock(Run(Path(), OmegaConf.create(parts), {}, updates, {10: Path()}))
     assert found == OmegaConf.create(
         {
@@ -285,3 +287,14 @@ def test_a_data_bin_is_found_by_any_form_of_its_path(mixed, monkeypatch):
     place = mixed.data.split(":")[0].removeprefix(f"{mixed.place}/")
     documents, prefixes = TrainingDocuments(f".//{place}"), [f".//{place}/{split_name(n)}" for n in (0, 1)]
     assert [documents.reading(prefix).first for prefix in prefixes] == [0, len(documents.places[f"{place}/train"])]
+
+
+def test_an_output_of_something_else_and_a_text_without_documents_are_refused(mixed, tmp_path):
+    run, some = read_run(mixed.place / "save"), chosen(mixed)
+    (tmp_path / "again/checkpoints").mkdir(parents=True)
+    with pytest.raises(InputError, match="again: holds other files; give another --output"):
+        prepare(run, some, [], tmp_path / "again")
+    every = [name for name in mixed.tokens if "valid" not in name]
+    with pytest.raises(InputError, match="no document would be left to train on"):
+        prepare(run, every, [], tmp_path / "none")
+    assert not (tmp_path / "none").exists()

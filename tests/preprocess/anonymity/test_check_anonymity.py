@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from anonymity_helpers import anonymous, random_documents
+from binarize_helpers import items
 from corpus_helpers import CHARACTERS, WORDS, run, write_tokenizer
 
 from preprocess import check_anonymity
@@ -124,3 +125,29 @@ def test_the_command(data_bin, tmp_path):
     assert bad.returncode == 1 and bad.stderr.startswith(f"violation: {data_bin}: train.idx: not the file")
     none = run("preprocess.check_anonymity", tmp_path)
     assert none.returncode == 2 and "give a data-bin of binarize --min-patients" in none.stderr
+
+
+@pytest.mark.parametrize("change", ["pointers", "sizes", "type", "end"])
+def test_lines_that_a_training_would_read_otherwise_are_found(data_bin, change):
+    index, lines = bytearray((data_bin / "train.idx").read_bytes()), len(items(data_bin / "train"))
+    tokens = np.fromfile(data_bin / "train.bin", np.uint16)
+    sizes = np.frombuffer(index, "<i4", lines, 26)
+    if change == "pointers":
+        np.frombuffer(index, "<i8", lines, 26 + 4 * lines)[:] = np.frombuffer(index, "<i8", lines, 26 + 4 * lines)[::-1]
+    elif change == "sizes":
+        sizes[:2] += np.array([1, -1], np.int32)
+    elif change == "type":
+        index[17] = 3
+    else:
+        tokens[sizes[0] - 1] = tokens[0]
+        tokens.tofile(data_bin / "train.bin")
+    (data_bin / "train.idx").write_bytes(index)
+    with pytest.raises(Violation, match="train.idx: its lines are not those of train.bin"):
+        check(signed(data_bin))
+
+
+def test_a_split_that_the_proof_does_not_name_is_found(data_bin):
+    for ending in ("bin", "idx", "predictable", "documents.jsonl.zst"):
+        shutil.copy(data_bin / f"train.{ending}", data_bin / f"train1.{ending}")
+    with pytest.raises(Violation, match="train1: a training would read this split"):
+        check(data_bin)
