@@ -42,12 +42,12 @@ def export(
     Raises InputError, and writes nothing, when a key has no counterpart or logits differ by more than
     `logit_check.TOLERANCE`. It does so too when `AutoTokenizer` gives other ids than the tokenizer of the data-bin.
     """
+    if audit and average:
+        raise InputError("--audit: the audit tested the last weights, not their --average; leave one of them out.")
     load_tokenizer(tokenizer)  # compares its ids with dict.txt
     checkpoint = read_checkpoint(checkpoint_path, load_dictionary(tokenizer), average)
     if different := different_tokenizer(checkpoint.task_state, digests(str(tokenizer))):
         raise InputError(f"{tokenizer / different}: not the one of the training; give the tokenizer of its data-bin.")
-    if audit and average:
-        raise InputError("--audit: the audit tested the last weights, not their --average; leave one of them out.")
     audited = _read_audit(audit, checkpoint_path) if audit else None
     _keep_completed_card(output)
     differences = {}

@@ -414,6 +414,39 @@ MUTATIONS = [
         "    if not names:\n", "    if False:\n",
         "tests/alibert_fairseq/lineage/test_lineage.py::test_a_second_retraining_resumes_and_another_one_is_refused",
     ),
+    Mutation(
+        "retrain: output of something else", "alibert_fairseq/lineage/retrain.py",
+        "if output.is_dir() and any(output.iterdir())", "if False",
+        "tests/alibert_fairseq/lineage/test_lineage.py::"
+        "test_an_output_of_something_else_and_a_text_without_documents_are_refused",
+    ),
+    Mutation(
+        "retrain: no document left", "alibert_fairseq/lineage/retrain.py",
+        "if len(wanted) == documents.total:", "if False:",
+        "tests/alibert_fairseq/lineage/test_lineage.py::"
+        "test_an_output_of_something_else_and_a_text_without_documents_are_refused",
+    ),
+    Mutation(
+        "audit: patients of one side", "alibert_fairseq/audit/texts.py",
+        "if patients < LEAST_HELD_OUT:", "if False:",
+        "tests/alibert_fairseq/audit/test_audit.py::test_too_few_patients_on_a_side_are_refused",
+    ),
+    Mutation(
+        "audit: card of the average", "alibert_fairseq/hf/export.py",
+        "if audit and average:", "if False:",
+        "tests/alibert_fairseq/audit/test_audit.py::test_the_card_of_an_export_has_the_figures_of_its_own_audit",
+    ),
+    Mutation(
+        "check-anonymity: lines of the index", "preprocess/check_anonymity.py",
+        "if not same or", "if False and",
+        "tests/preprocess/anonymity/test_check_anonymity.py::"
+        "test_lines_that_a_training_would_read_otherwise_are_found",
+    ),
+    Mutation(
+        "check-anonymity: split without proof", "preprocess/check_anonymity.py",
+        'if extra := splits - set(self.proof["splits"]):', "if extra := set():",
+        "tests/preprocess/anonymity/test_check_anonymity.py::test_a_split_that_the_proof_does_not_name_is_found",
+    ),
 ]  # fmt: skip
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from alibert_fairseq.audit.texts import choose, of_reference, read_data
 from alibert_fairseq.hf.export import export
 from alibert_fairseq.lineage.run import read_run
 from preprocess.databin.document_records import read_records
+from preprocess.databin.taken_out import take_out
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +165,14 @@ def test_a_source_where_some_patients_are_missing_is_refused(tmp_path):
         read_data([tmp_path / "bin"])
 
 
+def test_documents_that_were_taken_out_are_no_members(audited, tmp_path):
+    (tmp_path / "bin").mkdir()
+    take_out(audited / "data-bin", tmp_path / "bin", {"train": range(40)})
+    data = read_data([tmp_path / "bin"])
+    assert data.train[0].left_out[:40].all() and not of_reference(data.train[0].patients[:40]).any()
+    assert data.documents() == 220 and data.patients() == 110 and data.sources == {"lettres": 280}
+
+
 def test_too_few_patients_on_a_side_are_refused(audited):
     data = read_data([audited / "data-bin"])
     data.valid[0].patients.flags.writeable = True
@@ -187,6 +196,8 @@ def test_the_card_of_an_export_has_the_figures_of_its_own_audit(audited, tmp_pat
     assert "| exposure of invented secrets in 8 documents, bits (1.44 is chance) |" in card
     with pytest.raises(InputError, match="audit.json: is no audit of .*checkpoint_1_4.pt; give that of this"):
         export(audited / "save/checkpoint_1_4.pt", tokenizer, tmp_path / "none", audit=audited / "audit/audit.json")
+    with pytest.raises(InputError, match="the audit tested the last weights, not their --average"):
+        export(checkpoint, tokenizer, tmp_path / "none", audit=audited / "audit/audit.json", average=True)
     assert not (tmp_path / "none").exists()
 
 

@@ -13,7 +13,7 @@ from alibert_common.executors.base import Engine
 from preprocess.anonymity import counting, token_text
 from preprocess.anonymity.build import AnonymityRule
 from preprocess.binarize import binarize
-from preprocess.check_anonymity import check
+from preprocess.check_anonymity import Violation, check
 from preprocess.databin.patients import patient_keys
 from preprocess.documents.document import Document
 
@@ -58,6 +58,9 @@ def test_all_splits_of_all_data_bins_are_one_text(tmp_path, tokenizer):
     assert alone[prefixes[0]] != expected[prefixes[0]]  # fewer patients have what is counted in one split
     assert not list((tmp_path / "out").rglob("valid.predictable"))
     assert check(tmp_path / "out") == check(tmp_path / "out", passes=3)
+    assert json.loads((tmp_path / "out/2/anonymity.json").read_text())["counts"]["min_patients"] == 3
+    with pytest.raises(Violation, match="is no proof; check the output of binarize"):
+        check(tmp_path / "out/2")
 
 
 def test_processes_change_nothing_and_without_the_option_nothing_is_new(tmp_path, tokenizer):
