@@ -88,11 +88,8 @@ class DataBin:
         pointers = np.fromfile(index, "<i8", lines, offset=26 + 4 * lines)
         ends = np.cumsum(sizes, dtype=np.int64)
         same = np.array_equal(np.flatnonzero(tokens == self.ids["end"]) + 1, ends)
-        if (
-            not same
-            or not np.array_equal(pointers, width * (ends - sizes))
-            or np.fromfile(index, "u1", 18)[17] != CODES[width]
-        ):
+        same = same and np.array_equal(pointers, width * (ends - sizes))
+        if not same or np.fromfile(index, "u1", 18)[17] != CODES[width]:
             raise Violation(f"{split}.idx: its lines are not those of {split}.bin")
         return sizes
 
