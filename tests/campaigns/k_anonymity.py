@@ -5,7 +5,8 @@
 DATA is the folder with fr_raw and fr_ner. The text is the cases and the advice, with 24 canaries in 1, in 4,
 in 9 and in 64 documents. Each document counts as a patient. For each k, tokenizer, data-bin and proof are
 made with --min-patients k (none for 1). recipes/pretrain/tiny_modern.sh trains on them with each seed, on
-a core of its own. Each model is fine-tuned on QUAERO's EMEA part. What is finished is not made again.
+a core of its own. Each model is fine-tuned on QUAERO's EMEA part. The second table counts what may be
+learned of the secrets where shorter runs of words count. What is finished is not made again.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +29,16 @@ from alibert_fairseq.audit.exposure import exposures, probes_of  # noqa: E402
 from alibert_fairseq.audit.word_scores import WordScorer  # noqa: E402
 from alibert_fairseq.data.dictionary import load_dictionary  # noqa: E402
 from alibert_fairseq.hf.checkpoint import read_checkpoint  # noqa: E402
-from preprocess.canaries.canaries import read_canaries  # noqa: E402
+from alibert_fairseq.lineage.documents import train_prefixes  # noqa: E402
+from preprocess.canaries.canaries import SOURCE, read_canaries  # noqa: E402
+from preprocess.databin.document_records import read_records  # noqa: E402
+from preprocess.databin.predictable import Predictable  # noqa: E402
+from preprocess.databin.split_reader import document_places, token_ids  # noqa: E402
 from preprocess.tokenizer.load import load_tokenizer  # noqa: E402
 
 RECIPE = ROOT / "recipes/pretrain/tiny_modern.sh"
+BINARIZE = [sys.executable, "-m", "preprocess.binarize"]
+CANARIES = ["--canaries", 24, "--canary-copies", "1,4,9,64"]
 
 
 def run(*words: object, done: Path | None = None, log: Path | None = None) -> None:
@@ -62,8 +70,7 @@ def make_data_bin(output: Path, k: int) -> Path:
     rule = ["--min-patients", k] if k > 1 else []
     mixed, tokenizer, data_bin = output / "mixed", place / "tokenizer", place / "data-bin"
     run(*stage, "preprocess.train_tokenizer", mixed, "--output", tokenizer, "--vocab-size", 2000, *rule)
-    words = ["--tokenizer", tokenizer, "--mix", mixed, "--output", data_bin, *rule]
-    run(*stage, "preprocess.binarize", *words, "--canaries", 24, "--canary-copies", "1,4,9,64")
+    run(*BINARIZE, "--tokenizer", tokenizer, "--mix", mixed, "--output", data_bin, *rule, *CANARIES)
     if rule:
         run(*stage, "preprocess.check_anonymity", data_bin, log=place / "check.log")
     return data_bin
@@ -122,6 +129,34 @@ def table(output: Path, ks: Sequence[int], seeds: int) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
 
 
+def secrets_table(output: Path, ks: Sequence[int]) -> str:
+    """By k and the longest runs that count: tokens that may be learned, of all text and of the secrets by copies."""
+    head, rows = ["k", "runs of up to", "of all text"], []
+    for k, words in product(ks, (1, 2, 3)):
+        data_bin = output / f"k{k}/words-{words}"
+        rule = ["--tokenizer", output / f"k{k}/tokenizer", "--min-patients", k, "--ngram-words", words]
+        run(*BINARIZE, "--mix", output / "mixed", "--output", data_bin, *rule, *CANARIES, done=data_bin)
+        counts, shares = json.loads((data_bin / "manifest.json").read_text())["anonymity"], learned_secrets(data_bin)
+        all_text = counts["predictable_tokens"] / counts["tokens"]
+        rows.append([str(k), str(words), *(f"{share:.1%}" for share in (all_text, *shares.values()))])
+    head += [f"secrets in {copies}" for copies in shares]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
+def learned_secrets(data_bin: Path) -> dict[int, float]:
+    """{copies: the share of the tokens of secrets that may be learned}."""
+    [split] = [prefix for prefix in train_prefixes(data_bin) if next(read_records(prefix)).source == SOURCE]
+    canaries = {canary.id: canary for canary in read_canaries(data_bin)}
+    tokenizer, ids, marks = load_tokenizer(data_bin), token_ids(split).tolist(), Predictable(split)
+    found: dict[int, list[float]] = {canary.copies: [] for canary in canaries.values()}
+    for record, (first, end) in zip(read_records(split), document_places(split).tolist(), strict=True):
+        canary = canaries[record.id.rpartition("-copy-")[0]]
+        secret = tokenizer.encode(canary.secret, add_special_tokens=False).ids
+        place = next(at for at in range(first, end) if ids[at : at + len(secret)] == secret)
+        found[canary.copies].append(float(marks.between(place, place + len(secret)).mean()))
+    return {copies: float(np.mean(shares)) for copies, shares in found.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -141,6 +176,7 @@ def main() -> None:
         ):
             print("one more model is trained and scored", flush=True)
     print(table(output, options.k, options.seeds))
+    print(secrets_table(output, [k for k in options.k if k > 1]))
 
 
 if __name__ == "__main__":
