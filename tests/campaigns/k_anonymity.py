@@ -1,4 +1,4 @@
-"""What does k-anonymous training hide, and what does it cost?
+"""What does k-anonymous training hide, and what does it cost? The results are in docs/results/k_anonymity.md.
 
     python tests/campaigns/k_anonymity.py DATA --output k-anonymity [--updates 600] [--seeds 3] [--k 1 2 5 10]
 
@@ -103,8 +103,8 @@ def exposure(data_bin: Path, checkpoint: Path) -> dict[int, list[float]]:
     return found
 
 
-def mean_with_interval(values: Sequence[float]) -> str:
-    """The mean and the interval of 95 % by the bootstrap."""
+def mean_with_interval(values: np.ndarray) -> str:
+    """The mean and the interval of 95 % by the bootstrap over canaries, whose values are means over seeds."""
     drawn = np.random.default_rng(1).choice(values, (2000, len(values))).mean(1)
     return f"{np.mean(values):.2f} [{np.quantile(drawn, 0.025):.2f}, {np.quantile(drawn, 0.975):.2f}]"
 
@@ -117,7 +117,7 @@ def table(output: Path, ks: Sequence[int], seeds: int) -> str:
         several = [
             exposure(place / "data-bin", place / f"checkpoints-{s}/checkpoint_last.pt") for s in range(1, seeds + 1)
         ]
-        cells = [mean_with_interval([bits for one in several for bits in one[copies]]) for copies in several[0]]
+        cells = [mean_with_interval(np.mean([one[copies] for one in several], axis=0)) for copies in several[0]]
         scores = [
             json.loads((place / f"quaero-{s}/metrics.json").read_text())["test"]["micro"]["f1"]["mean"]
             for s in range(1, seeds + 1)
