@@ -37,7 +37,8 @@ class DataBin:
             if hashlib.sha256(mapped(folder / name, "u1").data).hexdigest() != digest:
                 raise Violation(f"{name}: not the file that the proof is about")
         lines = (folder / self.proof["dictionary"]).read_text("utf-8").split("\n")[:-1]
-        splits = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("train*.idx")}
+        found = (path for path in folder.rglob("train*.idx") if path.stem[5:].isdigit() or path.stem == "train")
+        splits = {path.relative_to(folder).with_suffix("").as_posix() for path in found}
         if extra := splits - set(self.proof["splits"]):
             raise Violation(f"{min(extra)}: a training would read this split, and the proof does not name it")
         self.ids, mark = self.proof["ids"], self.proof["mark"]

@@ -76,7 +76,7 @@ class Run:
 def read_run(folder: Path, data: str | None = None) -> Run:
     """Read a --save-dir. data: the place of the data-bin, if it was moved.
 
-    Raises InputError for a folder without a checkpoint of this plugin or without its metrics.jsonl.
+    Raises InputError for a folder without a checkpoint of this plugin or without all lines of its metrics.jsonl.
     """
     checkpoints = checkpoints_in(folder)
     if not checkpoints:
@@ -87,7 +87,13 @@ def read_run(folder: Path, data: str | None = None) -> Run:
     cfg = OmegaConf.create(state["cfg"])
     if data:
         cfg.task.data = data
-    return Run(folder, cfg, state["task_state"], read_updates(folder / LOG), checkpoints)
+    updates = read_updates(folder / LOG)
+    if len(updates) < max(checkpoints):
+        raise InputError(
+            f"{folder / LOG}: ends at update {len(updates):,}, and the last checkpoint has {max(checkpoints):,}; give "
+            "the folder with the whole file."
+        )
+    return Run(folder, cfg, state["task_state"], updates, checkpoints)
 
 
 def checkpoints_in(folder: Path) -> dict[int, Path]:

@@ -209,6 +209,10 @@ def test_what_has_no_answer_is_refused_in_one_sentence(mixed, tmp_path):
     assert "update 5 would read" in refused("--document", "0-train1-7", "--document", "0-train1-8", place=copy)
     log.write_text("\n".join([*lines[:3], *lines[4:]]) + "\n")
     assert "metrics.jsonl, line 4: update 5 where 4 is expected" in refused("--document", "0-train-1", place=copy)
+    log.write_text("\n".join(lines[:-1]) + "\n")
+    assert f"ends at update {len(lines) - 1}, and the last checkpoint has {len(lines)}" in refused(
+        "--document", "0-train-1", place=copy
+    )
     log.unlink()
     assert "so the order of the updates is unknown" in refused("--document", "0-train-1", place=copy)
     shutil.rmtree(tmp_path / "save")
